@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection, Iterator
 
 from django.db import InterfaceError, InternalError, OperationalError
@@ -20,12 +21,17 @@ def is_outage(error: BaseException | None) -> bool:
     )
 
 
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether there is no room, for the database or for a temporary file."""
+    return (isinstance(error, OSError) and error.errno == errno.ENOSPC) or (is_outage(error) and _says(error, _FULL))
+
+
 def user_message(error: BaseException) -> str:
     """Return the message for the user of a failed request: never the database's own words."""
+    if is_disk_full(error):
+        return _("The server’s disk is full, so nothing can be stored. Send it again when there is room.")
     if not is_outage(error):
         return _("Something went wrong on this server. Send it again.")
-    if _says(error, _FULL):
-        return _("The server’s disk is full, so nothing can be stored. Send it again when there is room.")
     if _says(error, _READ_ONLY):
         return _("The server’s database is read-only, so nothing can be stored. Send it again later.")
     if _says(error, _BUSY):
@@ -33,7 +39,7 @@ def user_message(error: BaseException) -> str:
     return _("The server’s database does not answer. Send it again in a moment.")
 
 
-def _says(error: BaseException, parts: Collection[str]) -> bool:
+def _says(error: BaseException | None, parts: Collection[str]) -> bool:
     text = " ".join(map(str, _causes(error))).lower()
     return any(part in text for part in parts)
 

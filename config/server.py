@@ -27,6 +27,7 @@ from config.connections import LimitedConnection, LimitedConnections
 from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
 from chat.conversations import actions  # isort: skip
+from chat.sharing.imports.run import end_abandoned as end_abandoned_imports  # isort: skip
 from chat.socket.consumer import open_pages  # isort: skip
 from chat.turns.manager import turn_manager  # isort: skip
 from chat.turns.finish import recover_abandoned_turns  # isort: skip
@@ -193,6 +194,7 @@ class LegibleServer(Server):
 def serve(host: str, port: int) -> str | None:
     """Serve until a signal comes and return None, or return why the port can't be bound."""
     recover_abandoned_turns()  # before requests come in
+    end_abandoned_imports()
     request_finished.connect(close_connections)
     server = LegibleServer(
         application,

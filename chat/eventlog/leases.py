@@ -119,7 +119,7 @@ def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     workers = list(running.values_list("worker", Now()).distinct())
     if workers and clock.has_jumped(workers[0][1]):
         outage.record()
-    dead = [name for name, _now in workers if _is_dead(name)]
+    dead = [name for name, _now in workers if is_dead(name)]
     taken_over = []
     known = Q(worker__in=dead)
     for turn in running.filter(known if outage.is_fresh else known | expired):
@@ -134,7 +134,7 @@ def _end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.LEASE_EXPIRY_S)
 
 
-def _is_dead(name: str) -> bool:
+def is_dead(name: str) -> bool:
     """Whether a worker of this host is known to be dead; of other hosts nothing is known."""
     host, _colon, rest = name.rpartition(":")[0].rpartition(":")
     if host != _HOST or not rest.isdigit():

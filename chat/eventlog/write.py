@@ -69,7 +69,7 @@ FROM (SELECT 1) always LEFT JOIN chat_turn newest ON newest.id = (
 
 
 class EndedTurn(NamedTuple):
-    """A turn that ended elsewhere."""
+    """A turn that ended elsewhere. ``parent`` is its place in the list of all, which has parents first."""
 
     question: str
     answer: Sequence[AssistantMessage]
@@ -77,6 +77,8 @@ class EndedTurn(NamedTuple):
     model: str
     started_at: datetime
     ended_at: datetime
+    parent: int | None
+    is_active: bool = True
 
 
 def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
@@ -217,21 +219,23 @@ def close_turn(
 
 @_atomic
 def add_ended_turns(conversation: Conversation, ended: Sequence[EndedTurn]) -> None:
-    """Store turns that ended elsewhere as the only branch of a new conversation."""
+    """Store turns that ended elsewhere in a new conversation."""
     turns: list[Turn] = []
     events: list[Event] = []
-    for number, (question, answer, status, model, started_at, ended_at) in enumerate(ended, 1):
+    for each in ended:
+        parent = None if each.parent is None else turns[each.parent]
         turn = Turn(
             conversation=conversation,
-            parent=turns[-1] if turns else None,
-            number=number,
-            status=status,
-            model=model,
-            started_at=started_at,
-            ended_at=ended_at,
+            parent=parent,
+            number=parent.number + 1 if parent else 1,
+            is_active=each.is_active,
+            status=each.status,
+            model=each.model,
+            started_at=each.started_at,
+            ended_at=each.ended_at,
         )
         turns.append(turn)
-        of_turn: list[CanonicalEvent] = [UserMessage(text=question), *answer, TurnEnd(status=status)]
+        of_turn: list[CanonicalEvent] = [UserMessage(text=each.question), *each.answer, TurnEnd(status=each.status)]
         events += [to_row(turn, event, seq, {}) for seq, event in enumerate(of_turn, len(events) + 1)]
     Turn.objects.bulk_create(turns)
     Event.objects.bulk_create(events)

@@ -71,15 +71,42 @@ class RenderProcess:
         if self._connection is not None and self._process is not None and self._process.is_alive():
             return self._connection
         self.stop()
-        # Not forked: the server has threads.
-        context = get_context("spawn")
-        self._connection, remote = context.Pipe()
-        options = {name: getattr(settings, name) for name in _SETTINGS}
-        # A daemon, so that it ends with the server.
-        self._process = context.Process(target=serve, args=(remote, options), name="render", daemon=True)
-        self._process.start()
-        remote.close()
+        self._process, self._connection = start_process(serve, name="render")
         return self._connection
+
+
+def start_process(
+    target: Callable[..., None], *args: Any, name: str, memory_bytes: int = MEMORY_BYTES
+) -> tuple[BaseProcess, Connection[Any, Any]]:
+    """Start a process that calls ``target`` with a connection and ``args``; return it and this end of the connection.
+
+    It is a daemon, so that it ends with the server.
+    """
+    # Not forked: the server has threads.
+    context = get_context("spawn")
+    connection, remote = context.Pipe()
+    options = {name: getattr(settings, name) for name in _SETTINGS}
+    work = (target, remote, args, options, memory_bytes)
+    process = context.Process(target=begin_process, args=work, name=name, daemon=True)
+    process.start()
+    remote.close()
+    return process, connection
+
+
+def begin_process(
+    target: Callable[..., None],
+    connection: Connection[Any, Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    memory_bytes: int,
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the server ends this one
+    with suppress(ValueError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if not settings.configured:  # a new process imports the main module again, which may have done so
+        settings.configure(**options)
+    django.setup()
+    target(connection, *args)
 
 
 def idle_processes(count: int) -> queue.LifoQueue[RenderProcess]:
@@ -110,14 +137,8 @@ def run_in_process(
         pool.put(process)
 
 
-def serve(connection: Connection[Any, Any], options: dict[str, Any]) -> None:
+def serve(connection: Connection[Any, Any]) -> None:
     """Do one piece of work after another, until there was none for a while or the server has ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the server ends this one
-    with suppress(ValueError):  # macOS has no such limit
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    if not settings.configured:  # a new process imports the main module again, which may have done so
-        settings.configure(**options)
-    django.setup()
     while connection.poll(IDLE_S):
         try:
             work, args, limit_s = connection.recv()

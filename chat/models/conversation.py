@@ -70,7 +70,7 @@ class Conversation(models.Model):
     is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner; no title of a model replaces it
     is_pinned = models.BooleanField(_("pinned"), default=False)
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)  # not in the sidebar
-    # Where an imported conversation comes from, so that another import skips it; see chat.sharing.imports.
+    # Where an imported conversation comes from, so that another import skips it; see chat.sharing.imports.run.
     import_id = models.CharField(max_length=100, blank=True, default="", editable=False)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)  # purged some time after
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)  # of a temporary chat
@@ -161,14 +161,15 @@ class Share(models.Model):
 class ConversationImport(models.Model):
     """The newest import of a user, while it runs and afterwards: what became of its conversations.
 
-    ``report`` are the fields of ``chat.sharing.imports.Report``; ``error`` says why it ended early, in the language of
-    its user.
+    ``report`` are the fields of ``chat.sharing.imports.run.Report``; ``error`` says why it ended early, in the language
+    of its user. ``worker`` is the process that runs it, as ``chat.eventlog.leases`` names it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversation_import")
     updated_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=120, default="")
     report = models.JSONField(default=dict)
     error = models.TextField()
 

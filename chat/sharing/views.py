@@ -41,8 +41,10 @@ from chat.eventlog.link_tokens import token_of
 from chat.html import arender
 from chat.models import Conversation, ConversationImport, Share
 from chat.page_slots import busy_page, page_slot
-from chat.sharing import imports, links
+from chat.sharing import links
 from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, with_numbered_answers, zip_of_all
+from chat.sharing.imports import run as imports
+from chat.sharing.imports.products import product_names
 from chat.url_converters import parse_id
 from chat.validation import InvalidInputError
 
@@ -99,16 +101,17 @@ async def export_all(request: HttpRequest) -> HttpResponseBase:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def import_file(request: HtmxHttpRequest) -> HttpResponse:
-    """GET: the form, or how far the user's import is; then what became of it. POST: import ``file``, 303."""
+    """GET: the form, or how far the user's import is; then what became of it. POST: import all ``file``, 303."""
     if request.method == "GET":
         return import_page(request)
     person = request_user(request)
     try:
-        if (upload := request.FILES.get("file")) is None:
+        uploads = request.FILES.getlist("file")
+        if not uploads:
             raise imports.refusal(_("Choose a file."))
         if not AttemptLimit("import", str(person.pk), allowed=IMPORTS_ALLOWED).take():
             raise imports.refusal(_("Too many imports. Try again in a few minutes."), code="too_many_imports")
-        imports.start_import(person, upload)
+        imports.start_import(person, uploads)
     except InvalidInputError as error:
         return import_page(request, error=error.message, status=400 if error.code == "invalid_import" else 429)
     return see_other(reverse("chat:import"))
@@ -121,6 +124,7 @@ def import_page(request: HtmxHttpRequest, *, error: str = "", status: int = 200)
         return HttpResponseClientRefresh()
     context = {
         "max_bytes": settings.IMPORT_MAX_BYTES,
+        "products": product_names(),
         "import": newest,
         "report": imports.Report(**newest.report) if newest else None,
         "error": error,

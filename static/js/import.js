@@ -1,11 +1,11 @@
-// The form of an import: refuses a file that is too large, and says that one is being sent.
+// The form of an import: refuses files that are too large together, and says that they are being sent.
 
 const form = document.querySelector("[data-import]");
 const { file } = form.elements;
 
 file.addEventListener("change", () => {
-  const isTooLarge = file.files[0]?.size > Number(file.dataset.maxBytes);
-  file.setCustomValidity(isTooLarge ? file.dataset.tooLarge : "");
+  const bytes = Array.from(file.files).reduce((sum, each) => sum + each.size, 0);
+  file.setCustomValidity(bytes > Number(file.dataset.maxBytes) ? file.dataset.tooLarge : "");
   file.reportValidity();
 });
 

@@ -2,8 +2,8 @@
 
 import io
 import json
+import subprocess
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -11,18 +11,24 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
+from chat import eventlog
+from chat.eventlog import leases
 from chat.management.commands import preview_request
 from chat.models import Conversation, ConversationImport, Event, Turn
-from chat.sharing import imports
+from chat.sharing.imports import reader
+from chat.sharing.imports import run as imports
 from chat.turns.manager import turn_manager
 from tests.chat.shared_talk import make_talk, unzipped
 from tests.factories import SECRET, client_of, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGE = "/data/import/"
+DEEP = [(number, "false" if number % 2 else "true") for number in range(1_500)]
+PICTURE = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file-1"}
 
 
 def node(
@@ -43,16 +49,23 @@ def chatgpt(title: str = "Ferry times", **changes: Any) -> dict[str, Any]:
         "result": node("tool", "<html>", parent="call"),
         "a1": node("assistant", f"At **nine**. api_key={SECRET}", parent="result", metadata={"model_slug": "gpt-4o"}),
         "a2": node("assistant", "<think>hm</think>Or at ten.", parent="a1", at=1_700_000_060),
-        "q2": node("user", {"asset_pointer": "file-1"}, parent="a2"),
+        "q2": node("user", PICTURE, parent="a2"),
     }
     return {"title": title, "id": "1f-" + title, "mapping": mapping, "current_node": "q2", **changes}
 
 
-def upload(client: Client, content: object, *, name: str = "conversations.json") -> Any:
-    """Send a file; return the refusal, or the page when its import has ended."""
-    data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    answer = client.post(PAGE, {"file": SimpleUploadedFile(name, data)})
+def upload(client: Client, *contents: object) -> Any:
+    """Send files; return the refusal, or the page when their import has ended."""
+    data = [content if isinstance(content, bytes) else json.dumps(content).encode() for content in contents]
+    files = [SimpleUploadedFile(f"conversations-{number:03}.json", each) for number, each in enumerate(data)]
+    answer = client.post(PAGE, {"file": files})
     return imported(client) if answer.status_code == 303 else answer
+
+
+def texts_of(conversation: Conversation) -> list[str]:
+    """Return the questions and answers of the selected branch."""
+    events = Event.objects.filter(turn__conversation=conversation, turn__is_active=True).order_by("seq")
+    return [event.public["text"] for event in events if "text" in event.public]
 
 
 def imported(client: Client) -> Any:
@@ -84,14 +97,14 @@ def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice):
     conversation = alice.conversations.get()
     assert (conversation.title, conversation.updated_at.timestamp()) == ("Ferry times", 1_700_000_060)
     assert conversation.created_at.timestamp() == 1_700_000_000.5
-    first, second = conversation.turns.order_by("number")
+    first, second = conversation.turns.filter(is_active=True).order_by("number")
     assert (first.status, first.model, second.status) == ("completed", "gpt-4o", "aborted")
-    texts = [event.public["text"] for event in Event.objects.order_by("seq") if "text" in event.public]
+    texts = texts_of(conversation)
     assert texts[0] == "When does the <b>ferry</b> leave?"
     assert texts[1].startswith("At **nine**. ")
     assert texts[1].endswith("\n\nOr at ten.")
     assert SECRET not in texts[1]
-    assert texts[2:] == ["[No text]"]
+    assert texts[2:] == ["[Picture, not imported]"]
     page = client.get(conversation.get_absolute_url()).text
     assert "<strong>nine</strong>" in page
     assert "&lt;b&gt;ferry" in page
@@ -138,19 +151,22 @@ def test_own_export_comes_back_equal_and_can_be_continued(alice, bob):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "no export"),
-        (b"hello", "no export"),
-        (b'{"mapping": {"a"', "Not a ChatGPT or Legible export"),
-        (b'["' + b'\\"' * 100_000, "no export"),
-        (b"[" * 100_000, "Not a ChatGPT or Legible export"),
-        ([{"mapping": {"a": []}}, {}], "Not a ChatGPT or Legible export"),
+        (b"", "no conversation in it"),
+        (b"hello", "no conversation in it"),
+        (b'{"mapping": {"a"', "Cut off or damaged"),
+        (b'["' + b'\\"' * 100_000, "no conversation in it"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'[{"a": [' + b"0, [], " * 3_000_000, "too large"),
+        (b"[" + b"{}," * 2_000, "The rest of conversations-000.json was not read"),
+        (b'[{"a": "' + b"a" * reader.MAX_CONVERSATION_BYTES + b'"}]', "Too large"),
+        ([{"mapping": {"a": []}}, {}], "No export of ChatGPT, Claude, LibreChat, Open WebUI or Legible"),
         ([{}, {"mapping": {"a": {"parent": "a"}}}], "No text"),
         (b"PK\x03\x04 and so on", "damaged"),
         (zipped(**{"user.json": {}}), "no conversations.json"),
         (zipped(**{"conversations.json": [chatgpt()]})[:-60], "damaged"),
         (zipped(**{"conversations.json": [chatgpt()]})[:-6] + b"\xff\xff\0\0\0\0", "damaged"),  # an offset
-        (zipped(**{"conversations.json": b" " * (imports.MAX_FILE_BYTES + 1)}), "Unpacked"),
-        (zipped(**{f"{n}.txt": b"" for n in range(imports.MAX_FILES + 1)}), "too many files"),
+        (zipped(**{"conversations.json": b" " * (reader.MAX_FILE_BYTES + 1)}), "Unpacked"),
+        (zipped(**{f"{n}.txt": b"" for n in range(reader.MAX_FILES + 1)}), "too many files"),
     ],
 )
 def test_what_is_no_export_is_refused(alice, content, words):
@@ -223,14 +239,13 @@ def test_import_ends_in_time_and_where_the_server_stops(alice, monkeypatch):
 
 
 def test_import_stops_where_all_conversations_are_deleted(alice, monkeypatch):
-    client, read = client_of(alice), imports.conversations_in
+    client, store = client_of(alice), imports.import_conversation
 
-    def read_and_delete(*args: Any) -> Iterator[bytes]:
-        for raw in read(*args):
-            yield raw
-            client.post("/data/delete-conversations/", {"confirm": "on"})
+    def store_and_delete(*args: Any) -> None:
+        store(*args)
+        client.post("/data/delete-conversations/", {"confirm": "on"})
 
-    monkeypatch.setattr(imports, "conversations_in", read_and_delete)
+    monkeypatch.setattr(imports, "import_conversation", store_and_delete)
     page = upload(client, [chatgpt(), chatgpt("Other")])
 
     assert not alice.conversations.exists()
@@ -254,4 +269,329 @@ def test_long_texts_are_shortened_and_limits_hold(alice, settings, monkeypatch):
     assert len(question.public["text"]) == 60
     assert reply.public["text"].endswith("[Shortened when it was imported]")
     assert codes == [200] * 9 + [429]
-    assert Turn.objects.count() == 3
+    assert Turn.objects.count() == 4  # one of them on a branch that isn't shown
+
+
+def talk_of(*nodes: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Make a conversation of ChatGPT whose messages follow each other."""
+    mapping = {f"n{number}": {"parent": f"n{number - 1}", **each} for number, each in enumerate(nodes)}
+    linked = {key: {**each, "parent": each["parent"] or f"n{int(key[1:]) - 1}"} for key, each in mapping.items()}
+    return {"title": "Ferry times", "id": "talk", "mapping": linked, **changes}
+
+
+def said(role: str, content_type: str, text: str, **message: Any) -> dict[str, Any]:
+    return node(role, **{"content": {"content_type": content_type, "text": text, "language": "unknown"}, **message})
+
+
+def imported_texts(person: Any, *contents: object) -> list[str]:
+    """Import files of one conversation; return its questions and answers."""
+    upload(client_of(person), *contents)
+    return texts_of(person.conversations.get())
+
+
+def test_words_of_a_voice_chat_are_its_texts(alice):
+    spoken = {"content_type": "audio_transcription", "text": "When does it leave?", "direction": "in"}
+    answer = {"content_type": "audio_transcription", "text": "At nine.", "direction": "out"}
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file-2"}
+
+    texts = imported_texts(alice, [talk_of(node("user", spoken, sound), node("assistant", sound, answer))])
+
+    assert texts == ["When does it leave?", "At nine."]
+    assert "recordings: 2" in client_of(alice).get(PAGE).text
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "stored"),
+    [
+        ("Nine \ue200cite\ue202turn0search1\ue201 sharp.", {}, "Nine sharp."),
+        ("Nine 【4†source】.", {}, "Nine."),
+        ("Nine:contentReference[oaicite:0]{index=0}.", {}, "Nine."),
+        ("Nine \ue200cite\ue202turn0search1", {}, "Nine"),
+        ('To \ue200entity\ue202["city","Kiel","port"]\ue201.', {}, "To Kiel."),
+        ("A \ue203cited\ue204 word 【and】 `items[3]`", {}, "A cited word 【and】 `items[3]`"),
+        (
+            "Nine \ue200cite\ue202turn0search1\ue201.",
+            {
+                "content_references": [
+                    {"matched_text": " ", "type": "sources_footnote"},
+                    {
+                        "matched_text": "\ue200cite\ue202turn0search1\ue201",
+                        "items": [{"title": "Ferry [1]", "url": "https://a.example/x_(y)"}],
+                    },
+                ]
+            },
+            "Nine ([Ferry 1](https://a.example/x_%28y%29)).",
+        ),
+        (
+            "Nine【4†source】.",
+            {"citations": [{"start_ix": 4, "end_ix": 14, "metadata": {"title": "T", "url": "https://a.example/"}}]},
+            "Nine ([T](https://a.example/)).",
+        ),
+        ("Nine【4†x】.", {"citations": [{"start_ix": 4, "end_ix": 9, "metadata": {"url": "javascript:x"}}]}, "Nine."),
+    ],
+)
+def test_marks_of_citations_become_links_or_nothing(alice, text, metadata, stored):
+    answer = node("assistant", text, metadata=metadata)
+
+    assert imported_texts(alice, [talk_of(node("user", "When?"), answer)]) == ["When?", stored]
+
+
+def test_documents_and_code_are_blocks_of_the_answer(alice):
+    document = {"name": "Timetable", "type": "document", "content": "At nine.\n```\nx\n```"}
+    changed = {"updates": [{"pattern": ".*", "replacement": "At ten."}]}
+    texts = imported_texts(
+        alice,
+        [
+            talk_of(
+                node("user", "Write it."),
+                said("assistant", "code", json.dumps(document), recipient="canmore.create_textdoc"),
+                node("tool", "Successfully created", recipient="all"),
+                node("assistant", json.dumps(changed), recipient="canmore.update_textdoc"),
+                said("assistant", "code", "print(9)", recipient="python"),
+                said("tool", "execution_output", "9"),
+                node("assistant", "It is in the canvas."),
+            )
+        ],
+    )
+
+    parts = ["**Timetable**", "````markdown\nAt nine.\n```\nx\n```\n````", "```markdown\nAt ten.\n```"]
+    assert texts[1] == "\n\n".join([*parts, "```python\nprint(9)\n```", "It is in the canvas."])
+    assert "steps of tools: 2" in client_of(alice).get(PAGE).text
+
+
+def test_pictures_are_named_where_they_were(alice):
+    file = {"id": "file-1", "name": "quay.png", "mime_type": "image/png"}
+    asked = node("user", PICTURE, "Draw this quay.", metadata={"attachments": [file, {"name": "plan.pdf"}]})
+    drawn = node("tool", PICTURE, recipient="all")
+
+    texts = imported_texts(alice, [talk_of(asked, said("assistant", "code", "{}", recipient="dalle.text2im"), drawn)])
+
+    names = "[Picture, not imported: quay.png]\n\nDraw this quay.\n\n[File, not imported: plan.pdf]"
+    assert texts == [names, "[Picture, not imported]"]
+    assert alice.conversations.get().turns.get().status == "completed"
+    page = client_of(alice).get(PAGE).text
+    assert "pictures: 2" in page
+    assert "files: 1" in page
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata": None},
+        {"author": None},
+        {"author": {"role": None}},
+        {"create_time": "1700000000"},
+        {"create_time": {"odd": 1}},
+        {"id": 7},
+        {"recipient": None},
+        {"metadata": []},
+    ],
+)
+@pytest.mark.parametrize("which", [0, 1])
+def test_odd_field_of_a_message_loses_nothing(alice, changes, which):
+    nodes = [node("user", "When?"), node("assistant", "At nine.")]
+    nodes[which]["message"].update(changes)
+
+    assert imported_texts(alice, [talk_of(*nodes)]) == ["When?", "At nine."]
+
+
+@pytest.mark.parametrize("changes", [{"content": None}, {"content": {"content_type": "text", "parts": None}}])
+def test_message_without_content_hides_no_other(alice, changes):
+    nodes = [node("user", "When?"), node("assistant", "x"), node("assistant", "At nine.")]
+    nodes[1]["message"].update(changes)
+
+    assert imported_texts(alice, [talk_of(*nodes)]) == ["When?", "At nine."]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"current_node": "gone"},
+        {"current_node": None},
+        {"id": 7, "title": None},
+        {
+            "mapping": {
+                "q": {**node("user", "When?"), "children": ["a"]},
+                "a": {**node("assistant", "\ud800At nine."), "children": []},
+            }
+        },
+        {"mapping": {"q": node("user", "When?", parent="gone"), "a": node("assistant", "At nine.", parent="lost")}},
+        {"mapping": {"q": node("user", "When?", parent="a"), "a": node("assistant", "At nine.", parent="q")}},
+    ],
+)
+def test_odd_tree_loses_nothing(alice, changes):
+    talk = talk_of(node("user", "When?"), node("assistant", "At nine."), **changes)
+
+    question, answer = imported_texts(alice, [talk])
+
+    assert question == "When?"
+    assert answer.removeprefix("?") == "At nine."
+
+
+@pytest.mark.parametrize("at", [1_700_000_000, 1_700_000_000_000, "1700000000.0", "2023-11-14T22:13:20Z"])
+def test_time_is_read_in_every_form(alice, at):
+    upload(client_of(alice), [talk_of(node("user", "When?", at=at))])
+
+    assert alice.conversations.get().created_at.timestamp() == 1_700_000_000
+
+
+def test_all_branches_come_and_can_be_selected(alice):
+    mapping = {
+        "q": node("user", "When?", at=100_000),
+        "a1": node("assistant", "At nine.", parent="q", at=100_010),
+        "a2": node("assistant", "At ten.", parent="q", at=100_020),
+        "q2": node("user", "And back?", parent="a1", at=100_030),
+        "b2": node("assistant", "At six.", parent="q2", at=100_040),
+        "q3": node("user", "And there?", parent="a1", at=100_050),
+        "b3": node("assistant", "At noon.", parent="q3", at=100_060),
+    }
+    client = client_of(alice)
+    upload(client, [{"title": "Ferry times", "id": "1", "mapping": mapping, "current_node": "b2"}])
+    talk = alice.conversations.get()
+    shown = texts_of(talk)
+    versions = eventlog.branches.siblings(list(talk.turns.filter(is_active=True)))
+    eventlog.branches.select(talk.turns.get(number=1, is_active=False))
+    other = texts_of(talk)
+    eventlog.branches.select(talk.turns.get(number=1, is_active=False))
+
+    assert shown == ["When?", "At nine.", "And back?", "At six."]
+    assert [len(each) for each in versions.values()] == [2, 2]
+    assert other == ["When?", "At ten."]
+    assert texts_of(talk) == ["When?", "At nine.", "And there?", "At noon."]
+    assert "Previous version" in client.get(talk.get_absolute_url()).text
+
+
+def test_branches_above_the_limits_are_counted(alice, monkeypatch):
+    monkeypatch.setattr(imports, "MAX_TURNS", 2)
+    mapping = {"q": node("user", "When?"), **{f"a{n}": node("assistant", f"At {n}.", parent="q") for n in range(5)}}
+
+    upload(client_of(alice), [{"id": "1", "mapping": mapping, "current_node": "a1"}])
+
+    assert texts_of(alice.conversations.get()) == ["When?", "At 1."]
+    assert "answers of other branches, above the limits: 3" in client_of(alice).get(PAGE).text
+
+
+def openwebui_form() -> dict[str, Any]:
+    thought = '<details type="reasoning" done="true"><summary>Thought</summary>&gt; hm</details>\n'
+    messages = {
+        "1": {"id": "1", "parentId": None, "role": "user", "content": "When?", "timestamp": 1_700_000_000},
+        "2": {"id": "2", "parentId": "1", "role": "assistant", "content": thought + "At nine.", "model": "llama"},
+        "3": {"id": "3", "parentId": "1", "role": "assistant", "content": "At ten.", "model": "llama"},
+    }
+    return {"id": "ow", "title": "Ferry", "chat": {"history": {"currentId": "2", "messages": messages}}}
+
+
+def librechat_form(*, nested: bool) -> dict[str, Any]:
+    root = "00000000-0000-0000-0000-000000000000"
+    question = {"messageId": "1", "parentMessageId": root, "isCreatedByUser": True, "sender": "User", "text": "When?"}
+    answers = [
+        {"messageId": "2", "parentMessageId": "1", "isCreatedByUser": False, "text": "At ten.", "model": "gpt"},
+        {
+            "messageId": "3",
+            "parentMessageId": "1",
+            "isCreatedByUser": False,
+            "model": "llama",
+            "content": [{"type": "think", "think": "hm"}, {"type": "text", "text": {"value": "At nine."}}],
+            "createdAt": "2024-05-01T16:35:12.604Z",
+        },
+    ]
+    form = {"conversationId": "lc", "title": "Ferry", "recursive": nested}
+    if nested:
+        return {**form, "messagesTree": [{**question, "children": answers}]}
+    return {**form, "messages": [question, *answers]}
+
+
+def claude_form() -> dict[str, Any]:
+    root = "00000000-0000-4000-8000-000000000000"
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "At nine."}]
+    messages = [
+        {
+            "uuid": "1",
+            "parent_message_uuid": root,
+            "sender": "human",
+            "text": "When?",
+            "created_at": "2025-01-01T00:00:00Z",
+        },
+        {
+            "uuid": "2",
+            "parent_message_uuid": "1",
+            "sender": "assistant",
+            "content": [{"type": "text", "text": "At ten."}],
+        },
+        {"uuid": "3", "parent_message_uuid": "1", "sender": "assistant", "text": "At nine.", "content": blocks},
+    ]
+    return {
+        "uuid": "cl",
+        "name": "Ferry",
+        "model": "llama",
+        "chat_messages": messages,
+        "current_leaf_message_uuid": "3",
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [openwebui_form()],
+        librechat_form(nested=True),
+        librechat_form(nested=False),
+        {"conversations": [librechat_form(nested=True)]},
+        [claude_form()],
+    ],
+)
+def test_exports_of_other_products_are_read_with_their_branches(alice, content):
+    assert imported_texts(alice, content) == ["When?", "At nine."]
+
+    talk = alice.conversations.get()
+    assert talk.title == "Ferry"
+    assert talk.turns.get(is_active=True).model == "llama"
+    assert talk.turns.count() == 2
+    assert "thoughts of models: 1" in client_of(alice).get(PAGE).text
+
+
+def test_document_of_claude_is_a_block(alice):
+    form = claude_form()
+    artifact = {"command": "create", "title": "Table", "language": "python", "content": "print(9)"}
+    form["chat_messages"][2]["content"].append({"type": "tool_use", "name": "artifacts", "input": artifact})
+
+    assert imported_texts(alice, [form])[1] == "At nine.\n\n**Table**\n\n```python\nprint(9)\n```"
+
+
+def test_long_conversation_of_librechat_may_be_nested_deeply(alice):
+    opened = [f'{{"messageId": "{n}", "isCreatedByUser": {asks}, "text": "x", "children": [' for n, asks in DEEP]
+    messages = "".join(opened) + "]}" * len(opened)
+
+    upload(client_of(alice), f'{{"conversationId": "1", "title": "Long", "messagesTree": [{messages}]}}'.encode())
+
+    assert alice.conversations.get().turns.count() == len(DEEP) / 2
+
+
+def test_several_files_are_one_import(alice):
+    page = upload(client_of(alice), [chatgpt()], {}, zipped(**{"conversations.json": [chatgpt("Other")]}))
+
+    assert "2 conversations were imported." in page.text
+    assert "No export of ChatGPT" in page.text
+
+
+def test_import_of_a_process_that_died_is_freed_when_the_server_starts(alice, bob):
+    dead = subprocess.Popen(["/bin/true"])
+    dead.wait()
+    host = leases.worker().split(":")[0]
+    ConversationImport.objects.create(owner=alice, worker=f"{host}:{dead.pid}:0")
+    ConversationImport.objects.create(owner=bob, worker=leases.worker())
+
+    imports.end_abandoned()
+
+    assert "The import was interrupted." in client_of(alice).get(PAGE).text
+    assert "1 conversation was imported." in upload(client_of(alice), [chatgpt()]).text
+    assert "Importing" in client_of(bob).get(PAGE).text
+
+
+def test_full_disk_is_named(alice, monkeypatch):
+    def is_full(*_args: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(eventlog, "add_ended_turns", is_full)
+
+    assert "disk is full" in upload(client_of(alice), [chatgpt()]).text
+    assert not alice.conversations.exists()

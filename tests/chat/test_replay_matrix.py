@@ -180,9 +180,10 @@ async def reasoning_without_an_answer(talk: Talk) -> None:
 @scenario
 async def imported_conversation(talk: Talk) -> None:
     now = timezone.now()
-    unanswered = EndedTurn("[No text]", [], "aborted", "", now, now)
-    answered = EndedTurn("When?", [AssistantMessage(text="At nine.")], "completed", "gpt-4o", now, now)
-    await database_sync_to_async(eventlog.add_ended_turns)(talk.conversation, [unanswered, unanswered, answered])
+    answer = AssistantMessage(text="At nine.")
+    turns = [EndedTurn("[No text]", [], "aborted", "", now, now, parent) for parent in (None, 0)]
+    turns.append(EndedTurn("When?", [answer], "completed", "gpt-4o", now, now, 1))
+    await database_sync_to_async(eventlog.add_ended_turns)(talk.conversation, turns)
 
 
 def summary() -> dict[str, object]:
