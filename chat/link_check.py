@@ -1,7 +1,7 @@
 """Check the links of an answer against what the user wrote before it.
 
-A link that repeats the user's words could leak them to another site by one click. Tool results are not compared: they
-quote filings, which are public.
+A link that repeats the user's words could leak them by one click to a site that is opened directly, so it leads over
+the page that shows its address. Tool results are not compared: they quote filings, which are public.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
-MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and links stay text
+MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and every link shows its address first
 
 _WORD = re.compile(r"\w+")
 # Escapes can hide an address, but not the syntax around it; without syntax only an unescaped one is linked.
-_LINK = re.compile(r"\]\(|<[A-Za-z]|https?://")
+_LINK = re.compile(r"\]\(|\][\[:]|<[A-Za-z]|https?://|www\.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from reasoning.events import AssistantMessage
 MAX_ANSWER_BYTES = 1_000_000  # of HTML
 # What a card has besides texts, and around each value of its steps and sources: measured with the templates.
 CARD_BYTES, VALUE_BYTES = 5_000, 60
-VERSION = 4  # raise it with a change of the rendering that stored answers are to follow
+VERSION = 5  # raise it with a change of the rendering that stored answers are to follow
 logger = logging.getLogger(__name__)
 
 
@@ -55,7 +55,7 @@ def render_version() -> str:
 def shown_answer(turn: Turn, record: AnswerRecord) -> ShownAnswer:
     """Return the stored HTML of an answer.
 
-    One that ``load`` has not seen is rendered without a query, and so without links that may repeat a question.
+    One that ``load`` has not seen is rendered without a query, so that any link may repeat a question.
     """
     if is_rendered(turn):
         stored = turn.stored_card

@@ -28,7 +28,8 @@ _QUOTE = re.compile(r"^[ \t]*(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*((?:>[ \t]*)+)",
 def count_marks(text: str) -> int:
     """Return how many characters of a text make markup."""
     marks = len(text) - len(text.translate(_MARKS))
-    return marks + _FORMULA_MARKS * text.count("$") + _ADDRESS_MARKS * text.count("://")
+    addresses = text.count("://") + text.count("www.")
+    return marks + _FORMULA_MARKS * text.count("$") + _ADDRESS_MARKS * addresses
 
 
 def is_heavy(text: str) -> bool:

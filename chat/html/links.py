@@ -1,7 +1,8 @@
-"""Which addresses a model may link to, and whether a link opens directly, after a warning page, or is shown as text.
+"""Which addresses a model may link to, and whether a link opens directly or after a page that shows its address.
 
-An address is parsed once, strictly: whatever a browser might parse differently is refused. An address that is long
-enough to carry text out of the conversation, or that repeats words of the user, is shown as text.
+An address is parsed once, strictly: whatever a browser might parse differently is refused, and shown as text. Every
+link to another site leads over that page, except to the hosts of a setting; there too, an address that is long enough
+to carry text out of the conversation, or that repeats words of the user.
 """
 
 from __future__ import annotations
@@ -35,11 +36,10 @@ _URL_PUNCTUATION = "%/?#[]@!$&'()*+,;=:~"
 
 
 class LinkMode(Enum):
-    """How a link is shown: opening its address, opening a page that warns of it first, or as text."""
+    """What a link opens: its address, or a page that shows the address first."""
 
     DIRECT = "direct"
     WARNING = "warning"
-    TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +98,21 @@ def ascii_host(host: str) -> str:
 
 
 def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
-    """Decide how a model's link is shown. ``user_text`` is what the users wrote before this answer."""
-    if not address.is_web or (address.host in safe_hosts() and not address.port):
+    """Decide what a model's link opens. ``user_text`` is what the users wrote before this answer. Product 42."""
+    if not address.is_web:
         return LinkMode.DIRECT
+    if address.host not in safe_hosts() or address.port:
+        return LinkMode.WARNING
     path, _, fragment = address.rest.partition("#")
     path, _, query = path.partition("?")
-    parts = [query, fragment, *path.split("/"), *address.host.split(".")]
-    has_room = len(address.url) > 8 * MAX_PART_CHARS or any(len(part) > MAX_PART_CHARS for part in parts)
+    has_room = len(address.url) > 8 * MAX_PART_CHARS or any(
+        len(part) > MAX_PART_CHARS for part in (query, fragment, *path.split("/"))
+    )
     # Twice: a word can be escaped twice and still arrive at the other site.
-    decoded = unquote_plus(unquote_plus(f"{address.host}/{address.rest}"))
-    repeats_user = not user_text.contains_url(address.url) and user_text.shares_words_with(decoded)
-    return LinkMode.TEXT if has_room or repeats_user else LinkMode.WARNING
+    repeats_user = not user_text.contains_url(address.url) and user_text.shares_words_with(
+        unquote_plus(unquote_plus(address.rest))
+    )
+    return LinkMode.WARNING if has_room or repeats_user else LinkMode.DIRECT
 
 
 def safe_hosts() -> Collection[str]:

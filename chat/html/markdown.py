@@ -1,24 +1,26 @@
 """Markdown to plain HTML, and where markdown that is still streaming can be cut into finished blocks.
 
-Not rendered on purpose: raw HTML; reference definitions, which hide where a link leads and would make a block depend on
-another; images, which would send data to their host without a click. The marks of footnotes are raised, but lead
-nowhere: the notes are in another block.
+Not rendered on purpose: HTML, but for a few tags; images, which would send data to their host without a click. The
+marks of footnotes are raised, but lead nowhere: the notes are in another block. A link may be defined in another block:
+``find_references`` reads the definitions of a whole text first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
 
 from django.utils.translation import gettext
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import escapeHtml
+from markdown_it.common.utils import escapeHtml, normalizeReference
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, reference
 from markdown_it.token import Token
 
-from chat.html import marks, math, unfinished
-from chat.html.cost import is_too_dense
+from chat.html import emphasis, marks, math, tags, unfinished
+from chat.html.cost import is_heavy, is_too_dense
 from chat.html.links import check_url
 from chat.html.unfinished import HELD, TIP
 
@@ -39,9 +41,12 @@ class MarkdownParser(MarkdownIt):
         super().__init__(
             "commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING}
         )
-        self.enable(["table", "strikethrough"]).disable(["reference"])
+        self.enable(["table", "strikethrough"])
+        self.block.ruler.at("reference", match_definition)
         math.add_formulas(self)
         marks.add_marks(self)
+        emphasis.add_cjk_emphasis(self)
+        tags.add_tags(self)
 
     def validateLink(self, url: str) -> bool:
         return True
@@ -53,17 +58,41 @@ class MarkdownParser(MarkdownIt):
         return link
 
 
+def match_definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Match the definition of a link that is used, or any while definitions are looked for. Others stay text."""
+    used = state.env.get(_USED, ())
+    found = _DEFINITION.match(state.src, state.bMarks[start])
+    if found is None or not (used is None or normalizeReference(found[1]) in used):
+        return False
+    return reference(state, start, end, silent)
+
+
 _PARSER, _PARSER_OF_UNFINISHED = MarkdownParser(), MarkdownParser()
 unfinished.add_rules(_PARSER_OF_UNFINISHED)
 TASK_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
-_CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # their content is nested one level deeper
-_EMPHASIS = frozenset({"em_open", "strong_open", "s_open"})
-# An address without markup around it is linked, unless it continues in other letters: its beginning leads elsewhere.
+_CONTAINERS = frozenset({"blockquote_open", "list_item_open", tags.DETAILS})  # their content is nested one level deeper
+_EMPHASIS = frozenset({"em_open", "strong_open", "s_open", *(f"{tag}_open" for tag in tags.INLINE_TAGS)})
+# An address without markup around it is linked, with letters of any script, up to a blank or other punctuation.
+_OTHER_PUNCTUATION = (
+    r"\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u206f"
+    r"\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\ud800-\udfff\ufdd0-\ufdef\ufe10-\ufe6f\uff00-\uff0f"
+    r"\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufff0-\uffff\U0001f000-\U0001faff\U000e0000-\U0010ffff"
+)
 _ADDRESS_OR_NOTE = re.compile(
-    rf"(?<![A-Za-z0-9])(?P<url>https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]++)(?![\w{TIP}])"
+    r"(?P<url>(?:(?<![A-Za-z0-9])https?://|(?<![A-Za-z0-9_./@:-])www\.)"
+    rf"(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]|[^\x00-\x7f\s{_OTHER_PUNCTUATION}])++)(?!{TIP})"
     r"|\[\^(?P<note>[^\[\]\s^]{1,32})\]"
 )
+# A text without spaces may continue behind the name of a host.
+_LATIN_HOST = re.compile(rf"((?:https?://|www\.)(?:[^/?#]*\.)?[A-Za-z0-9-]+)[{math.UNSPACED}]")
 _NOTE_TEXT = re.compile(r"\[\^[^\[\]\s^]{1,32}\]:")
+_DEFINITION = re.compile(r" {0,3}\[(?!\^)((?:[^\[\]\\]|\\.){1,200})\]:", re.DOTALL)
+_DEFINITION_LINE = re.compile(r"^ {0,3}\[(?!\^)([^\[\]\n]{1,200})\]:", re.MULTILINE)
+# Full, collapsed and short uses of a definition; a number alone is a citation mark.
+_USE = re.compile(r"\]\[([^\[\]]{1,200})\]|\[([^\[\]]{1,200})\]\[\]|\[(?![0-9 ,;]+\])([^\[\]]{1,200})\](?![\[(:])")
+_USED = "used"  # in the parser's environment: the names of definitions that are used; None for any
+MAX_REFERENCES = 200
+References: TypeAlias = tuple[tuple[str, str], ...]  # names of definitions and their addresses
 _BUDGET = "budget"  # in the renderer's environment: how many characters or elements of formulas are still allowed
 
 
@@ -98,28 +127,58 @@ class FormulaRenderer(RendererHTML):
 _RENDERER = FormulaRenderer(_PARSER)
 
 
-def to_html(text: str) -> str:
+def find_references(blocks: Iterable[str]) -> References:
+    """Return the definitions of links that blocks of one text use."""
+    blocks = list(blocks)
+    env: dict[str, Any] = {_USED: None, "references": {}}
+    for block in blocks:
+        if _DEFINITION_LINE.search(block) and not (is_too_dense(block) or is_heavy(block)):
+            _PARSER.block.parse(block, _PARSER, env, [])
+    used = uses_in("".join(blocks)) if env["references"] else set()
+    addresses = {name: check_url(defined["href"]) for name, defined in env["references"].items() if name in used}
+    found = ((name, address.url) for name, address in addresses.items() if address and address.is_web)
+    return tuple(islice(found, MAX_REFERENCES))
+
+
+def references_of(block: str, references: References) -> References:
+    """Return the definitions that a block of a text uses, or has."""
+    if not references:
+        return ()
+    names = uses_in(block) | {normalizeReference(found[1]) for found in _DEFINITION_LINE.finditer(block)}
+    return tuple(one for one in references if one[0] in names)
+
+
+def uses_in(text: str) -> set[str]:
+    """Return the names of definitions that a text may use."""
+    return {normalizeReference(next(filter(None, use.groups()))) for use in _USE.finditer(text)}
+
+
+def to_html(text: str, references: References = ()) -> str:
     """Return the HTML of one block of markdown; ``#`` becomes h3, images and refused links become text.
 
-    A block that ends with ``TIP`` is still being written.
+    A block that ends with ``TIP`` is still being written. ``references``: see ``references_of``.
     Raises TooDenseError for too much markup, or for nesting beyond which the parser would drop text.
     """
-    tokens = parse(text)
+    tokens = parse(text, references)
     return _RENDERER.render(tokens, _PARSER.options, {_BUDGET: MAX_ELEMENTS - count_elements(tokens)})
 
 
-def parse(text: str) -> list[Token]:
+def parse(text: str, references: References = ()) -> list[Token]:
     """Return the tokens that are rendered of one block. Raises TooDenseError."""
     # The parser drops text beyond its nesting, silently, so such a block is shown as plain text.
     if text.endswith(TIP):
         tokens = _PARSER_OF_UNFINISHED.parse(text, {math.OPEN_ENDED: True, math.END_MARK: TIP})
     else:
-        tokens = _PARSER.parse(text)
+        defined = {name: {"href": href, "title": ""} for name, href in references}
+        tokens = _PARSER.parse(text, {_USED: frozenset(defined), "references": defined})
     if any(token.type in _CONTAINERS and token.level >= MAX_NESTING - 1 for token in tokens):
         raise TooDenseError("nesting")
     for index, token in enumerate(tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+        elif token.type in ("th_open", "td_open"):
+            # No inline style: the page's policy refuses it.
+            token.attrs = {"align": str(style).removeprefix("text-align:")} if (style := token.attrGet("style")) else {}
         elif token.children:
             token.children = restrict_inline(token.children, token.content)
             if tokens[index - 2].type == "list_item_open":  # its paragraph begins between them
@@ -141,25 +200,31 @@ def restrict_inline(tokens: Sequence[Token], source: str) -> list[Token]:
     """
     out: list[Token] = []
     depth = 0
-    is_allowed: list[bool] = []
+    links: list[tuple[str, int]] = []  # the address of a refused link, or nothing, and where its words begin
     for token in tokens:
         match token.type:
             case "image":
                 out.append(Token("text", "", 0, content=describe_image(token)))
                 continue
-            case "text" if not is_allowed:
+            case "text" if not links:
                 if _NOTE_TEXT.match(token.content) and out and out[-1].type == "softbreak":
                     out[-1] = Token("hardbreak", "br", 0)
                 out.extend(with_links(token.content, source))
                 continue
-            case marks.TYPE if any(is_allowed):
+            case marks.TYPE if any(not refused for refused, _at in links):
                 out.append(Token("text", "", 0, content=token.content))
                 continue
             case "link_open":
-                is_allowed.append(check_url(str(token.attrGet("href"))) is not None)
-                stays = is_allowed[-1]
+                href = str(token.attrGet("href"))
+                stays = check_url(href) is not None
+                links.append(("" if stays else href, len(out)))
             case "link_close":
-                stays = is_allowed.pop()
+                refused, at = links.pop()
+                stays = not refused
+                words = "".join(one.content for one in out[at:])
+                if refused and refused not in words:
+                    # A link never loses its address (product 42).
+                    out.append(Token("text", "", 0, content=f" ({refused})"))
             case _:
                 depth += token.type in _EMPHASIS
                 stays = depth <= MAX_EMPHASIS or token.nesting == 0
@@ -173,23 +238,26 @@ def with_links(text: str, source: str) -> Iterator[Token]:
     """Yield a text with its bare addresses as links and its marks of footnotes raised."""
     end = 0
     for match in _ADDRESS_OR_NOTE.finditer(text):
-        url = bare_url(match["url"] or "")
+        shown = bare_url(match["url"] or "")
+        url = f"https://{shown}" if shown.startswith("www.") else shown
         if match["note"]:
             tag, shown = "sup", match["note"]
-        elif url in source and check_url(url):
-            tag, shown = "a", url
+        elif shown in source and check_url(url):
+            tag = "a"
         else:
             continue
         yield Token("text", "", 0, content=text[end : match.start()])
         yield Token(f"{tag}_open", tag, 1, attrs={"href": url} if url else {})
         yield Token("text", "", 0, content=shown)
         yield Token(f"{tag}_close", tag, -1)
-        end = match.start() + len(url) if url else match.end()
+        end = match.start() + len(shown) if url else match.end()
     yield Token("text", "", 0, content=text[end:])
 
 
 def bare_url(text: str) -> str:
-    """Return an address without the punctuation of the sentence around it."""
+    """Return an address without the punctuation of the sentence around it, or the words behind its host."""
+    if host := _LATIN_HOST.match(text):
+        text = host[1]
     while text and (text[-1] in "?!.,:;*_~'" or (text[-1] == ")" and text.count(")") > text.count("("))):
         text = text[:-1]
     return text
@@ -246,6 +314,7 @@ class BlockSplitter:
         self._chars = self._cut_count = 0  # of the growing block; of blocks
         self._first_line = 0  # the line of the growing block from which the parser has to look
         self._fence_end: re.Pattern[str] | None = None  # matches the line that closes the open fence
+        self._details_depth = 0  # of the open collapsed part
 
     @property
     def open_parts(self) -> tuple[str, str]:
@@ -266,7 +335,9 @@ class BlockSplitter:
                 self._lines, self._first_line, self._chars = [], 0, 0
                 self._cut_count += 1
                 self._has_list = self._has_text = False
-            if self._fence_end is None:
+            if self._details_depth:
+                self._details_depth += tags.depth_change(line)
+            elif self._fence_end is None:
                 self._follows_blank = not line.strip(_BLANK)
                 self._has_text |= not self._follows_blank
                 self._has_list |= _LIST_ITEM.match(line) is not None
@@ -293,13 +364,14 @@ class BlockSplitter:
             self._follows_blank
             and self._has_text
             and self._fence_end is None
+            and not self._details_depth
             and (self._cut_count < MANY_BLOCKS or self._chars >= LARGE_CHARS)
             and line[0] not in _BLANK
             and not (self._has_list and _LIST_ITEM.match(line))
         )
 
     def _is_open(self) -> bool:
-        """Whether a fence or formula is open after the lines so far; note what closes the fence.
+        """Whether a fence, formula or collapsed part is open after the lines so far; note what closes it.
 
         The parser gets a word after these lines: if the word starts no block, the last block contains it. A formula is
         one only if it is closed soon; until then it is asked about again, from its first line. Lines that are too dense
@@ -316,7 +388,10 @@ class BlockSplitter:
         if start == len(lines):
             return False
         self._first_line += start
-        if token.type != math.BLOCK:
+        if token.type == tags.DETAILS:
+            self._follows_blank = False
+            self._details_depth = sum(map(tags.depth_change, lines[start:]))
+        elif token.type != math.BLOCK:
             self._follows_blank = False
             self._fence_end = re.compile(rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*\n")
         return True

@@ -1,4 +1,6 @@
-r"""Formulas in markdown: ``$…$`` and ``\(…\)`` in a line, ``$$…$$`` and ``\[…\]`` displayed; TeX converted to MathML.
+r"""Formulas in markdown: ``$…$`` and ``\(…\)`` in a line, ``$$…$$``, ``\[…\]`` and bare environments displayed.
+
+TeX becomes MathML that carries its source, so that a copied formula is TeX.
 
 Answers about filings are full of dollar amounts, and some models escape every bracket. So ``$`` is a currency sign and
 ``\[`` a bracket unless the text between two of them reads as a formula.
@@ -26,30 +28,42 @@ INLINE = "formula"
 BLOCK = "formula_block"
 OPEN_ENDED = "open_ended"  # in the parser's environment: more text may follow and close a formula
 END_MARK = "end_mark"  # in it: what stands at the end of such a text
-DISPLAY_MARKS = frozenset({"$$", r"\["})
+BARE = ""  # the mark of an environment that is a formula by itself
+DISPLAY_MARKS = frozenset({"$$", r"\[", BARE})
 MAX_LINES = 60
 
 _CLOSERS = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+# Letters of scripts that are written without spaces: a formula may touch them.
+UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u9fff\ua960-\ua97f"
+    r"\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_UNSPACED_TEXT = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff65]")
 _IN_DOLLARS = r"(?:[^\\$]|\\.)"
 _IN_BRACKETS = r"(?:[^\\]|\\[^()\[\]])"
 _SPANS = {
-    "$": re.compile(r"\$((?:[^\\$\n]|\\[^\n])++)\$(?![\w$({])"),
+    "$": re.compile(rf"\$((?:[^\\$\n]|\\[^\n])++)\$(?![$({{]|[^\W{UNSPACED}])"),
     "$$": re.compile(rf"\$\$({_IN_DOLLARS}++)\$\$(?!\$)", re.DOTALL),
     r"\(": re.compile(rf"\\\(({_IN_BRACKETS}++)\\\)", re.DOTALL),
     r"\[": re.compile(rf"\\\[({_IN_BRACKETS}++)\\\]", re.DOTALL),
 }
 _OPENERS = tuple(_CLOSERS)
-_BLOCK_OPENERS = tuple(DISPLAY_MARKS)
+_BLOCK_OPENERS = ("$$", r"\[")
+_BARE_BEGINS = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 
 _QUOTED = re.compile(r"\\(?:text[a-z]*|math(?:rm|it|bf|sf)|operatorname\*?|mbox|begin|end)\s*\{[^{}]*\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _OPERATOR = re.compile(r"[=<>^_+]|\\[A-Za-z]")
+_ESCAPED_SIGN = re.compile(r"\\[%$]")
+_TEX = re.compile(r"\^|\\[A-Za-z]")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PHRASE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]|[^\W\d_]\s+[^\W\d_]{2}")
 _PROSE = re.compile(r"(?:[^\W\d_]{2,}[,.;:]?\s+){3}[^\W\d_]{2,}")
-_MARKUP = re.compile(r"\*\*|`|\]\(|[€£¥]")
+_MARKUP = re.compile(r"\*\*|`|\]\(")
+_CURRENCY = re.compile("[€£¥]")
 _AMOUNT = re.compile(r"[-+~≈(]*\.?[0-9]")
 _TWO_AMOUNTS = re.compile(r"[0-9][0-9.,]*\s.*\s[A-Z]{1,3}", re.DOTALL)  # $1 = 5.4 R$
 _NO_START = frozenset("/)]},;:!?%&*|")
@@ -65,24 +79,38 @@ def add_formulas(parser: MarkdownIt) -> None:
 
 def source(content: str, markup: str) -> str:
     """Return a formula as the model wrote it."""
-    return f"{markup}{content}{_CLOSERS[markup]}"
+    return content if markup == BARE else f"{markup}{content}{_CLOSERS[markup]}"
 
 
 def match_inline(state: StateInline, silent: bool) -> bool:
     """Match a formula within a line, or displayed within a paragraph."""
-    if not state.src.startswith(_OPENERS, state.pos):
+    if bare := bare_environment(state.src, state.pos):
+        opener, (begin, closer) = BARE, bare
+        end = state.src.find(closer, state.pos, min(state.posMax, state.pos + MAX_TEX_CHARS)) + len(closer)
+        content = state.src[state.pos : end]
+        is_match = len(content) >= len(begin + closer)
+    elif state.src.startswith(_OPENERS, state.pos):
+        pair = state.src[state.pos : state.pos + 2]
+        opener = pair if pair in _CLOSERS else "$"
+        # Possessive quantifiers: an unclosed formula costs one pass.
+        span = _SPANS[opener].match(state.src, state.pos, state.posMax)
+        if span is None:
+            return False
+        content, end = span[1], span.end()
+        is_match = is_formula(opener, content, state.src[state.pos - 1 : state.pos], state.src[end : end + 1])
+    else:
         return False
-    pair = state.src[state.pos : state.pos + 2]
-    opener = pair if pair in _CLOSERS else "$"
-    # Possessive quantifiers: an unclosed formula costs one pass.
-    span = _SPANS[opener].match(state.src, state.pos, state.posMax)
-    if span is None or not is_formula(opener, span[1], state.src[state.pos - 1 : state.pos]):
-        return False
-    if not silent:
+    if is_match and not silent:
         token = state.push(INLINE, "math", 0)
-        token.content, token.markup = span[1], opener
-    state.pos = span.end()
-    return True
+        token.content, token.markup = content, opener
+    state.pos = end if is_match else state.pos
+    return is_match
+
+
+def bare_environment(text: str, at: int) -> tuple[str, str] | None:
+    """Return how an environment begins and ends that begins here, if it is one of formulas."""
+    found = _BARE_BEGINS.match(text, at)
+    return (found[0], rf"\end{{{found[1]}}}") if found and found[1] in _ENVIRONMENTS else None
 
 
 def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -93,16 +121,19 @@ def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """
     at = state.bMarks[start] + state.tShift[start]
     opener = state.src[at : at + 2]
-    if opener not in _BLOCK_OPENERS or state.src[at + 2 : at + 3] == "$" or state.is_code_block(start):
+    bare = bare_environment(state.src, at)
+    if not bare and (opener not in _BLOCK_OPENERS or state.src[at + 2 : at + 3] == "$"):
         return False
-    closer = _CLOSERS[opener]
+    if state.is_code_block(start):
+        return False
+    opener, closer = bare or (opener, _CLOSERS[opener])
     lines: list[str] = []
     is_closed = False
     for line in range(start, min(end, start + MAX_LINES)):
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
         text = text.removesuffix(state.env.get(END_MARK, "")).rstrip()
         if line == start:
-            text = text[2:]
+            text = text.removeprefix(opener)
             may_hold_blank_lines = not text
         elif opener != closer and text.startswith(opener):
             return False
@@ -120,30 +151,39 @@ def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     # A reader sees the text that follows a lone mark, though the splitter still waits for its closing mark.
     may_close = "\n\n" not in body.strip() and may_become_formula(opener + body, "")
     is_open = is_open and (may_close or END_MARK not in state.env)
-    if not is_open and not (is_closed and is_formula(opener, body, "")):
+    if not is_open and not (is_closed and (bare or is_formula(opener, body, ""))):
         return False
     if not silent:
         token = state.push(BLOCK, "math", 0)
-        token.block, token.markup, token.content, token.hidden = True, opener, body, is_open
+        token.block, token.hidden = True, is_open
+        token.markup, token.content = (BARE, opener + body + closer) if bare else (opener, body)
         token.map = [start, start + len(lines)]
         state.line = start + len(lines)
     return True
 
 
-def is_formula(opener: str, content: str, before: str) -> bool:
-    """Say whether text is a formula: no amount of money, bracket or prose. ``before`` is the preceding character."""
+def is_formula(opener: str, content: str, before: str, after: str = "") -> bool:
+    """Say whether text is a formula: no money, bracket or prose. ``before`` and ``after`` are characters beside it."""
     inner = content.strip()
-    if not inner or before.isalnum() or before == "$":
+    if not inner or not may_follow(opener, before):
         return False
     match opener:
         case "$" if content != inner or content[-1] in _NO_END:
             return False
-        case r"\(" if not _OPERATOR.search(inner) and (_WORD.search(inner) or not _LETTER.search(inner)):
+        case r"\(" if before.isalpha() and not (
+            after.isalpha() or _TEX.search(inner) or _UNSPACED_LETTER.match(before)
+        ):
+            return False  # f\(x\) with its brackets escaped
+        case r"\(" if not (_OPERATOR.search(inner) or _ESCAPED_SIGN.search(inner)) and (
+            _WORD.search(inner) or not _LETTER.search(inner)
+        ):
             return False
         case r"\[" if not _OPERATOR.search(inner):
             return False
     bare = _COMMAND.sub(" ", _QUOTED.sub(" ", inner))
     if inner[0] in _NO_START or _MARKUP.search(bare) or _PROSE.search(bare):
+        return False
+    if opener[0] == "$" and is_money(inner, bare):
         return False
     # Every closing bracket has an opening one, of any kind: [0, 1) is fine.
     if min(accumulate((char in "([{") - (char in ")]}") for char in bare), default=0) < 0:
@@ -155,17 +195,34 @@ def is_formula(opener: str, content: str, before: str) -> bool:
     return _PHRASE.search(bare) is None
 
 
+def may_follow(opener: str, before: str) -> bool:
+    """Say whether a formula may begin behind this character."""
+    if _UNSPACED_LETTER.match(before):
+        return True
+    return not before.isalnum() and before != "$" if opener != r"\(" else not before.isnumeric()
+
+
+def is_money(inner: str, bare: str) -> bool:
+    """Say whether a text between dollars speaks of currencies, or is words without spaces between two amounts."""
+    if _COMMAND.search(inner):
+        return False
+    is_text = _UNSPACED_TEXT.search(bare) and (_AMOUNT.match(inner) or not _OPERATOR.search(inner))
+    return bool(is_text or _CURRENCY.search(bare))
+
+
 def may_become_formula(text: str, before: str) -> bool:
     """Say whether a text that begins with an opening mark may be the beginning of a formula."""
+    if environment := bare_environment(text, 0):
+        return environment[1] not in text and len(text) <= MAX_TEX_CHARS
     pair = text[:2]
     opener = pair if pair in _CLOSERS else text[:1]
     inner = text.removeprefix(opener).strip()
-    if opener not in _CLOSERS or _SPANS[opener].match(text) or before.isalnum() or before == "$":
+    if opener not in _CLOSERS or _SPANS[opener].match(text) or not may_follow(opener, before):
         return False
     if (opener == "$" and text[1:2].isspace()) or inner[:1] in _NO_START or len(inner) > MAX_TEX_CHARS:
         return False
     bare = _COMMAND.sub(" ", _QUOTED.sub(" ", inner))
-    if _MARKUP.search(bare) or _PROSE.search(bare):
+    if _MARKUP.search(bare) or _PROSE.search(bare) or (opener[0] == "$" and is_money(inner, bare)):
         return False
     return bool(_OPERATOR.search(inner)) or not (_AMOUNT.match(inner) or _PHRASE.search(bare))
 
@@ -204,6 +261,9 @@ ELEMENTS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
         "columnlines": re.compile("(?:none|solid)(?: (?:none|solid)){0,59}"),
     },
     "mtd": {"columnalign": _SIDE},
+    # The source of a formula: text, which browsers don't draw.
+    "semantics": {},
+    "annotation": {"encoding": re.compile("application/x-tex")},
 }
 
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
@@ -211,8 +271,8 @@ _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
 _KNOWN = "matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array cases align* split"
 _ENVIRONMENTS = {
     **{name: name for name in _KNOWN.split()},
-    **dict.fromkeys(("align", "aligned"), "align*"),
-    **dict.fromkeys(("eqnarray", "eqnarray*", "gather", "gather*", "gathered"), "matrix"),
+    **dict.fromkeys(("align", "aligned", "flalign", "flalign*"), "align*"),
+    **dict.fromkeys(("eqnarray", "eqnarray*", "gather", "gather*", "gathered", "multline", "multline*"), "matrix"),
     **dict.fromkeys(("equation", "equation*"), ""),
     "dcases": "cases",
 }
@@ -255,6 +315,10 @@ def to_mathml(tex: str, *, is_display: bool) -> str | None:
         if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
             return None
         correct(root, is_display=is_display)
+        semantics = ElementTree.Element("semantics")
+        semantics[:] = root
+        ElementTree.SubElement(semantics, "annotation", {"encoding": "application/x-tex"}).text = tex.strip()
+        root[:] = [semantics]
         return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
     except Exception:  # noqa: BLE001  # the library fails in many ways, and all mean the same
         return None

@@ -1,4 +1,4 @@
-"""Our additions to sanitized HTML: links with their host, highlighted code, scrolling boxes, text direction."""
+"""Our additions to sanitized HTML: links over our page, highlighted code, scrolling boxes, text direction."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ from chat.html.unfinished import HELD, TIP
 from chat.link_check import EMPTY, UserText
 
 REL = "noopener noreferrer nofollow ugc"
-_DIRECTED = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"})
+_DIRECTED = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "details", "summary"})
 _FRAMES = frozenset({"ul", "ol", "blockquote", "table"})
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _STRONG_DIRECTIONS = frozenset({"L", "R", "AL"})
 _UNSPOKEN = re.compile(r"[^\w\s,.()%$€£/-]")
-_UNIT = r"(?:%|x|×|bps?|pp|[KMB]|[mb]n|million|billion)"
-_NUMBER = re.compile(rf"[(+\-−–~≈≥≤<>±]*+ ?[$€£¥]? ?[(\-−]*+[0-9][0-9.,'’\u00a0\u202f]*+\)? ?{_UNIT}?\)?")
-_NO_VALUE = frozenset({"", "-", "–", "—", "n/a", "N/A", "nm", "NM"})
+_TASK_BOXES = ("☐", "☑")
 _NARROW_CHARS, _WIDE_CHARS = 20, 60  # a formula that fits on a line of a phone; of any page
-_MARKER = re.compile(r"\[[0-9]{1,3}(?:, ?[0-9]{1,3})*+\]")
 
 MAX_HIGHLIGHTED_CHARS = 16_384
 # Many lexers look through the rest of the code for each token, so some texts take seconds: of processor time, in which
@@ -120,11 +117,13 @@ def decorate(html: str, user_text: UserText = EMPTY) -> str:
         match element.tag:
             case "a":
                 decorate_link(element, user_text)
+            case "li" if text_of(element).lstrip().startswith(_TASK_BOXES):
+                element.set("class", "task")
             case "pre":
                 replace(element, code_figure(element))
             case "math":
                 element.set("dir", "ltr")
-                width = len(text_of(element))
+                width = len(text_of(element)) - sum(len(text_of(tex)) for tex in element.iter("annotation"))
                 is_block = element.get("display") == "block" or width > _WIDE_CHARS
                 if is_block or width > _NARROW_CHARS:
                     # It may be wider than the page, so it scrolls.
@@ -137,45 +136,33 @@ def decorate(html: str, user_text: UserText = EMPTY) -> str:
 
 
 def decorate_link(link: HtmlElement, user_text: UserText) -> None:
-    """Show the host beside a link, and let it lead through the warning page; or leave its words only."""
+    """Let a link lead through the page that shows its address, where needed, and name its host."""
     address = check_url(link.get("href", ""))
     if address is None:
         link.drop_tag()
         return
     label = text_of(link).strip()
-    written = check_url(label) or check_url(f"mailto:{label}")
-    if address.host and label != address.host and (written is None or written.host != address.host):
-        host = gettext("%(host)s, international name") if address.is_international else "%(host)s"
-        shown = E.bdi(f"({host % {'host': address.host}})", {"class": "host", "dir": "ltr"})
-        shown.tail, link.tail = link.tail, None
-        link.addnext(shown)
-        link.tail = " "
-    # The host is shown even where the link stays text: its words may name another site.
-    mode = link_mode(address, user_text)
-    if mode is LinkMode.TEXT:
-        link.drop_tag()
-        return
-    link.set("href", address.url if mode is LinkMode.DIRECT else warning_url(address))
-    if mode is LinkMode.WARNING:
+    written = next(filter(None, map(check_url, (label, f"mailto:{label}", f"https://{label}"))), None)
+    if address.host:
         link.set("title", address.url)
+        if label != address.host and (written is None or written.host != address.host):
+            # Words of the link may name another site. Screen readers read the host; others see it on focus.
+            host = gettext("%(host)s, international name") if address.is_international else "%(host)s"
+            link.append(E.bdi(f" {host % {'host': address.host}}", {"class": "host", "dir": "ltr"}))
+    mode = link_mode(address, user_text)
+    link.set("href", address.url if mode is LinkMode.DIRECT else warning_url(address))
     link.set("rel", REL)
     link.set("dir", "auto")
 
 
 def decorate_table(table: HtmlElement) -> None:
-    """Mark heads and columns of figures, and put the table into a box that scrolls, named by its heads."""
+    """Mark the heads of a table, and put it into a box that scrolls, named by them."""
     rows = [list(row) for row in table.iterdescendants("tr")]
-    for column in zip(*rows, strict=False):
-        cells = [_MARKER.sub("", text_of(cell)).strip() for cell in column if cell.tag == "td"]
-        values = [value for value in cells if value not in _NO_VALUE]
-        is_numeric = bool(values) and all(len(value) <= 40 and _NUMBER.fullmatch(value) for value in values)
-        for cell in column:
-            if cell.tag == "th":
-                cell.set("scope", "col")
-            if is_numeric:
-                cell.set("class", "n")
-            if _RIGHT_TO_LEFT.search(text_of(cell)):
-                cell.set("dir", "auto")
+    for cell in (cell for row in rows for cell in row):
+        if cell.tag == "th":
+            cell.set("scope", "col")
+        if _RIGHT_TO_LEFT.search(text_of(cell)):
+            cell.set("dir", "auto")
     heads = ", ".join(text_of(cell).strip() for cell in rows[0]) if rows else ""
     name = _UNSPOKEN.sub("", heads)[:80]
     label = gettext("Table: %(columns)s") % {"columns": name} if name.strip(", ") else gettext("Table")

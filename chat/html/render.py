@@ -24,7 +24,15 @@ from chat.html import marks
 from chat.html.citations import cite
 from chat.html.cost import RenderBudget, any_heavy, is_heavy, is_too_dense
 from chat.html.links import safe_hosts
-from chat.html.markdown import TooDenseError, parse, split_blocks, to_html
+from chat.html.markdown import (
+    References,
+    TooDenseError,
+    find_references,
+    parse,
+    references_of,
+    split_blocks,
+    to_html,
+)
 from chat.html.postprocess import decorate
 from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
@@ -50,7 +58,7 @@ _user_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
     """Return a model's markdown as HTML that is safe in a page.
 
-    ``user_text`` is what the users wrote before: a link that repeats words of it stays text.
+    ``user_text`` is what the users wrote before: a link that repeats words of it shows its address first.
     """
     html = render_blocks(text, user_text, RenderBudget())
     return mark_safe(marks.without_elements(html))  # noqa: S308  # sanitized
@@ -92,10 +100,12 @@ def renumber_citations(text: str, numbers: Mapping[int, int]) -> str:
     brackets = (bracket.start() for bracket in re.finditer(r"\[", text))
     budget = RenderBudget()
     places: list[int] = []
-    for block in split_blocks(_NOT_TEXT.sub("\ufffd", text)):
+    blocks = split_blocks(_NOT_TEXT.sub("\ufffd", text))
+    references = find_references(blocks)
+    for block in blocks:
         found: Collection[int] | None = None
         if not is_too_dense(block) and budget.admits(block):
-            found = find_places(block) if marks.has_marks(block, changed) else ()
+            found = find_places(block, references_of(block, references)) if marks.has_marks(block, changed) else ()
             if found is None:
                 budget.add_timeout()
         if found is None:
@@ -132,6 +142,7 @@ def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
     text = _NOT_TEXT.sub("\ufffd", text)
     try:
         blocks = split_blocks(text)
+        references = find_references(blocks)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
         logger.warning("answer not split: %s", type(error).__name__)
         return as_plain_text(text)
@@ -141,7 +152,8 @@ def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
         html = None
         if not is_too_dense(block) and budget.admits(block):
             # A block without a link is the same whatever the users wrote, and is cached once.
-            html = render_block(block, user_text if may_contain_link(block) else EMPTY, policy, language)
+            asked = user_text if may_contain_link(block) else EMPTY
+            html = render_block(block, asked, policy, language, references_of(block, references))
             if html is None:
                 budget.add_timeout()
         parts.append(as_plain_text(block) if html is None else html)
@@ -173,22 +185,24 @@ def render_policy() -> tuple[object, ...]:
 
 # An answer is rendered block by block while it streams, then whole.
 @lru_cache(maxsize=512)
-def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], language: str | None) -> str | None:
+def render_block(
+    block: str, user_text: UserText, _policy: tuple[object, ...], language: str | None, references: References = ()
+) -> str | None:
     """Render one top-level block; None where it took too long. Policy and language are what else it depends on."""
     if not is_heavy(block):
-        return render_markup(block, user_text, language)
+        return render_markup(block, user_text, language, references)
     try:
-        return run_in_process(render_markup, block, user_text, language)
+        return run_in_process(render_markup, block, user_text, language, references)
     except RenderTimeoutError:
         logger.warning("block not rendered in time", extra={"chars": len(block)})
         return None
 
 
-def render_markup(block: str, user_text: UserText, language: str | None) -> str:
+def render_markup(block: str, user_text: UserText, language: str | None, references: References = ()) -> str:
     """Render one block here, however long it takes."""
     try:
         with override(language):
-            return decorate(sanitize_html(to_html(block)), user_text)
+            return decorate(sanitize_html(to_html(block, references)), user_text)
     except TooDenseError:
         return as_plain_text(block)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
@@ -196,18 +210,18 @@ def render_markup(block: str, user_text: UserText, language: str | None) -> str:
         return as_plain_text(block)
 
 
-def find_places(block: str) -> frozenset[int] | None:
+def find_places(block: str, references: References) -> frozenset[int] | None:
     """Return where in one top-level block its citation marks begin; None where it took too long."""
     try:
-        return run_in_process(parse_places, block) if is_heavy(block) else parse_places(block)
+        return run_in_process(parse_places, block, references) if is_heavy(block) else parse_places(block, references)
     except RenderTimeoutError:
         return None
 
 
-def parse_places(block: str) -> frozenset[int]:
+def parse_places(block: str, references: References) -> frozenset[int]:
     """Find the marks of one block here, however long it takes."""
     try:
-        return frozenset(marks.places_in(parse(block), block))
+        return frozenset(marks.places_in(parse(block, references), block))
     except Exception:  # noqa: BLE001  # render_markup logs it when the same block is rendered
         return plain_places(block)
 

@@ -11,11 +11,15 @@ from chat.html.links import check_url
 from chat.html.marks import TAG as CITATION_MARK
 from chat.html.math import ELEMENTS as MATHML
 
-_NAMES = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del sup a table thead tbody tr th td"
+_NAMES = """
+    p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del sub sup kbd u a details summary table thead
+    tbody tr th td
+"""
 TAGS = frozenset({*_NAMES.split(), CITATION_MARK}) | MATHML.keys()
 SCHEMES = frozenset({"http", "https", "mailto"})
 
 _LANGUAGE = re.compile(r"language-[A-Za-z0-9_+-]{1,32}")
+_ALIGN = frozenset({"left", "center", "right"})
 _START = re.compile(r"[0-9]{1,9}")
 # A Cleaner has state while it works, so each thread has its own.
 _local = threading.local()
@@ -39,5 +43,9 @@ def is_allowed(tag: str, name: str, value: str) -> bool:
             return _START.fullmatch(value) is not None
         case "code", "class":
             return _LANGUAGE.fullmatch(value) is not None
+        case "th" | "td", "align":
+            return value in _ALIGN
+        case "details", "open":
+            return value == ""
     pattern = MATHML.get(tag, {}).get(name)
     return pattern is not None and pattern.fullmatch(value) is not None

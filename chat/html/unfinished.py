@@ -24,7 +24,8 @@ _MAX_HELD_CHARS = 2_500  # of a line; longer ones are no link or formula
 
 _LABEL = rf"\[(?:[^\[\]\n\\{TIP}]|\\.|\[[^\[\]\n{TIP}]*+\])*+"
 _HELD_INLINE = re.compile(
-    r"(?:[*_~`$!]+|\\+|&(?:\#[xX]?[0-9a-fA-F]{0,8}|[A-Za-z][A-Za-z0-9]{0,31})?|<[A-Za-z][^\s<>\ufdd0]*"
+    r"(?:[*_~`$!]+|\\+|\\b[egin]{0,4}(?:\{[A-Za-z]{0,16}\*?)?|&(?:\#[xX]?[0-9a-fA-F]{0,8}|[A-Za-z][A-Za-z0-9]{0,31})?"
+    rf"|</?(?:[A-Za-z][^\s<>\ufdd0]*[ \t]?/?)?"
     rf"|!?{_LABEL}(?:\](?:\([^()\s{TIP}]*+(?:\([^()\s{TIP}]*\)?[^()\s{TIP}]*)*(?:[ \t]+[^\n){TIP}]*)?)?)?){TIP}"
 )
 _RUN = re.compile("`+")
@@ -34,6 +35,7 @@ _FENCE_END = re.compile(rf"(?:\A|(?<=\n))[ \t]*(?:`+|~+){TIP}(?=\n?\Z)")
 _CODE_END = "</code></pre>"
 # What may change how the text before it is drawn; and what may end code.
 _MARKUP = re.compile(r"[*_~`\[\]<>&\\|$!\n\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U0001efff]|://|www")
+_ADDRESS = re.compile(r"(?:://|www\.)[^\s<>]*\Z")
 _CODE_MARKUP = re.compile(r"[`~\n]")
 
 
@@ -49,7 +51,8 @@ class OpenBlock(NamedTuple):
     def parse(cls, html: str, cost_s: float = 0.0) -> OpenBlock:
         """Divide HTML at its tip."""
         before, _tip, after = html.partition(TIP)
-        is_whole = html.count(TIP) == 1 and HELD not in after
+        # A bare address becomes a link once its end is seen.
+        is_whole = html.count(TIP) == 1 and HELD not in after and not _ADDRESS.search(before)
         return cls(before, after.replace(HELD, ""), is_whole, cost_s)
 
     @property
@@ -79,9 +82,7 @@ def add_rules(parser: MarkdownIt) -> None:
 
 
 def hold_line(state: StateCore) -> None:
-    """Hide the last line of the text where more of it decides what it is, a table's row until it is complete, and a
-    table until it has one.
-    """
+    """Hide the last line of the text where more of it decides what it is, and a table's row until it is complete."""
     at = next((at for at, token in reversed(list(enumerate(state.tokens))) if TIP in token.content + token.info), -1)
     if at < 0:
         return
@@ -95,10 +96,6 @@ def hold_line(state: StateCore) -> None:
         row = next(start for start in range(at, -1, -1) if state.tokens[start].type == "tr_open")
         end = next(end for end in range(at, len(state.tokens)) if state.tokens[end].type == "tr_close")
         del state.tokens[row : end + 1]
-        if state.tokens[row - 1].type == "tbody_open":
-            # A head alone: its columns would move once the first row shows what they hold.
-            start = next(start for start in range(row, -1, -1) if state.tokens[start].type == "table_open")
-            del state.tokens[start : row + 2]
     elif before == "heading_open":
         shown = re.sub(rf"(?:(?<=\s)|\A)#+{TIP}\Z", TIP + HELD, token.content)
         token.content = shown if shown != TIP else TIP + HELD

@@ -76,7 +76,7 @@ class BlockRenderer:
             try:
                 self._asked = await database_sync_to_async(user_text_so_far)(self._conversation_id)
             except DatabaseError:
-                logger.warning("questions not read: links of this block stay text")
+                logger.warning("questions not read: all links of this block show their address first")
                 return UNKNOWN
         return self._asked or EMPTY
 

@@ -73,26 +73,55 @@ UNSEEN = re.compile(
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _JOINERS = "\u200c\u200d\u200e\u200f"
+# Thai, Lao, Myanmar and Khmer letters, between which a zero width space divides words.
+_UNSPACED_LETTER = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f]")
+# Flags of regions, such as England's: a black flag, tag characters for letters and digits, an end. No other tag
+# characters stay: they could carry a text that nobody sees.
+_BLACK_FLAG = "\U0001f3f4"
+_REGION = f"{_BLACK_FLAG}[\U000e0030-\U000e0039\U000e0061-\U000e007a]"
+_REGION_FLAG = re.compile(f"{_REGION}{{3,7}}\U000e007f")
+_OPEN_FLAG = re.compile(f"{_REGION}{{0,7}}\\Z")
 
 
 def clean(text: str, before: str = "") -> str:
     """Return ``text`` without unseen characters; ``before`` is the character in front of it.
 
-    Joiners stay behind a character that isn't ASCII, where they join letters or emoji.
+    Joiners stay behind a character that isn't ASCII, where they join letters or emoji, zero width spaces behind letters
+    that are written without spaces, and the tag characters of a whole flag.
     """
     if not UNSEEN.search(text):
         return text
     shown = [before]
-    for char in text:
-        if not UNSEEN.match(char):
+    flags = {at for flag in _REGION_FLAG.finditer(text) for at in range(*flag.span())}
+    for at, char in enumerate(text):
+        if at in flags or not UNSEEN.match(char):
             shown.append(char)
         elif "\ud800" <= char <= "\udfff":
             shown.append("\ufffd")
         elif char in "\x0b\x0c":
             shown.append("\n")
-        elif char in _JOINERS and shown[-1] and not shown[-1][-1].isascii():
+        elif (char in _JOINERS and not shown[-1][-1:].isascii()) or (
+            char == "\u200b" and _UNSPACED_LETTER.match(shown[-1][-1:])
+        ):
             shown.append(char)
     return "".join(shown[1:])
+
+
+class StreamCleaner:
+    """Cleans a text that arrives in pieces, the same way for every chunking."""
+
+    def __init__(self) -> None:
+        self._last = ""  # character
+        self._flag = ""  # one whose tag characters may follow
+
+    def feed(self, text: str, *, is_final: bool = False) -> str:
+        """Accept a piece and return what is clean by now."""
+        text, self._flag = self._flag + text, ""
+        if _BLACK_FLAG in text and not is_final and (flag := _OPEN_FLAG.search(text)):
+            text, self._flag = text[: flag.start()], flag[0]
+        text = clean(text, self._last)
+        self._last = text[-1:] or self._last
+        return text
 
 
 class SeenTrigger(NamedTuple):
@@ -232,7 +261,7 @@ class StreamRedactor:
         self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
         self._in_string = False  # whether the held part of a JSON text begins in a string
-        self._last = ""  # last character received: cleaning depends on it
+        self._cleaner = StreamCleaner()
         self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
         self._depth = 0  # of the dropped section: how many closers are missing to its end
@@ -253,11 +282,10 @@ class StreamRedactor:
         """Accept a piece and return what may be shown by now."""
         if len(text) > _PIECE:
             return "".join([self.feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE)])
-        shown = clean(text, self._last) if UNSEEN.search(text) else text
+        shown = self._cleaner.feed(text)
         shown = "" if self._has_failed else shown
         if not shown:
             return ""
-        self._last = shown[-1]
         self._held += shown
         if self._is_json is None:
             start = self._held.lstrip()
@@ -270,6 +298,7 @@ class StreamRedactor:
 
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
+        self._held += "" if self._has_failed else self._cleaner.feed("", is_final=True)
         if self._closer is None and (cut := find_cut_token(self._held)):
             self._held = self._held[: cut.start] + REDACTED + self._held[cut.end :]
             self.counts["secret"] += 1

@@ -14,7 +14,7 @@ from typing import Any
 from reasoning.delimiters.headings import ScratchpadHeadings
 from reasoning.delimiters.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.deltas import Channel, Delta
-from reasoning.redaction import UNSEEN, clean
+from reasoning.redaction import UNSEEN, StreamCleaner
 from reasoning.scratchpad import Scratchpad
 from reasoning.services.thinking_formats import ThinkingFormat
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState, is_blank
@@ -168,14 +168,13 @@ class _Field:
         self._joiner = SurrogateJoiner()
         self._scanner = TagScanner(grammar)
         self._headings = ScratchpadHeadings()
-        self._cleans = cleans
-        self._last = ""
+        self._cleaner = StreamCleaner() if cleans else None
 
     def feed(self, text: str, *, is_final: bool = False) -> None:
         if is_final or self._joiner.is_waiting or UNSEEN.search(text):
             text = self._joiner.finish() if is_final else self._joiner.feed(text)
-            text = clean(text, self._last) if self._cleans else text
-        self._last = text[-1:] or self._last
+        if self._cleaner:
+            text = self._cleaner.feed(text, is_final=is_final)
         for token in self._scanner.feed(text):
             for part in self._headings.feed(token):
                 self.parser.feed(part)

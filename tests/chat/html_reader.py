@@ -8,11 +8,32 @@ from bleach._vendor import html5lib
 from chat.html.math import ELEMENTS as MATHML
 
 BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "td", "th", "pre", "figure", "bdi", "a"]
-PLAIN = ["br", "hr", "code", "em", "strong", "sup", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
+BLOCKS += ["details", "summary"]
+PLAIN = [
+    "br",
+    "hr",
+    "code",
+    "em",
+    "strong",
+    "sub",
+    "sup",
+    "kbd",
+    "u",
+    "s",
+    "thead",
+    "tbody",
+    "tr",
+    "figcaption",
+    "button",
+    "span",
+    "div",
+]
 VALUES = {
     "dir": r"auto|ltr|rtl",
-    "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|n|host|plain|c|k|s|f|b|gd|gi",
+    "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|host|task|plain|c|k|s|f|b|gd|gi",
     "start": r"[0-9]{1,9}",
+    "align": r"left|center|right",
+    "open": r"",
     "scope": r"col",
     "type": r"button",
     "tabindex": r"0",
@@ -27,8 +48,10 @@ NAMES = {
     "a": {"href", "title", "rel", "dir"},
     "ol": {"dir", "start"},
     "p": {"dir", "class"},
-    "td": {"dir", "class"},
-    "th": {"dir", "class", "scope"},
+    "li": {"dir", "class"},
+    "details": {"dir", "open"},
+    "td": {"dir", "align"},
+    "th": {"dir", "align", "scope"},
     "bdi": {"dir", "class"},
     "figure": {"dir", "class"},
     "pre": {"tabindex", "class", "dir"},

@@ -5,7 +5,7 @@ from django.test import Client
 
 from chat.html import check_url, render_markdown
 from chat.link_check import EMPTY
-from tests.chat.html_reader import read
+from tests.chat.html_reader import read, words
 from tests.chat.xss_urls import URLS
 
 REL = "noopener noreferrer nofollow ugc"
@@ -34,7 +34,9 @@ def test_address_is_read_as_a_browser_does(raw, url, host):
 
 
 def test_allowed_host_is_linked_directly():
-    assert links("[x](https://www.sec.gov/a)") == [{"href": "https://www.sec.gov/a", "rel": REL, "dir": "auto"}]
+    url = "https://www.sec.gov/a"
+
+    assert links(f"[x]({url})") == [{"href": url, "title": url, "rel": REL, "dir": "auto"}]
 
 
 def test_other_host_leads_over_the_page_in_between():
@@ -52,7 +54,10 @@ def test_other_host_leads_over_the_page_in_between():
         ("(https://x.example/).", ["https://x.example/"]),
         ("**https://x.example/**: https://x.example[1]", ["https://x.example/", "https://x.example"]),
         ("请看https://x.example/a。再见", ["https://x.example/a"]),
-        ("https://x.example/Zürich, https://a@x.example/, ftp://x.example/ and www.x.example", []),
+        ("https://a@x.example/, ftp://x.example/ and a.www.x.example", []),
+        ("https://x.example/路径。", ["https://x.example/%E8%B7%AF%E5%BE%84"]),
+        ("https://x.example/Zürich, www.x.example", ["https://x.example/Z%C3%BCrich", "https://www.x.example"]),
+        ("请看https://x.example了解，https://例え.example/", ["https://x.example", "https://xn--r8jz45g.example/"]),
         (r"`https://x.example/` and https\://y.example/ or &#104;ttps://z.example/", []),
         ("[see https://x.example/](https://y.example/)", ["https://y.example/"]),
     ],
@@ -74,50 +79,70 @@ def test_host_like_an_allowed_one_is_another(host):
 
 
 @pytest.mark.parametrize("label", ["x", "https://www.sec.gov/", "www.sec.gov", "sec.gov\u202e"])
-def test_host_is_shown_beside_the_words(label):
-    assert '</a> <bdi class="host" dir="ltr">(x.example)</bdi>' in render_markdown(f"[{label}](https://x.example/)")
+def test_host_is_named_inside_a_link_with_other_words(label):
+    assert f'{label}<bdi class="host" dir="ltr"> x.example</bdi></a>' in render_markdown(
+        f"[{label}](https://x.example/)"
+    )
+
+
+@pytest.mark.parametrize("label", ["x.example", "https://x.example/", "www.x.example/a"])
+def test_host_is_not_named_twice(label):
+    host = "www.x.example" if "www" in label else "x.example"
+
+    assert "bdi" not in render_markdown(f"[{label}](https://{host}/)")
 
 
 def test_international_name_is_marked():
-    assert "(xn--80ak6aa92e.com, international name)" in render_markdown("[x](https://аррӏе.com/)")
+    assert " xn--80ak6aa92e.com, international name<" in render_markdown("[x](https://аррӏе.com/)")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"https://x.example/?q={'a' * 64}",
-        f"https://x.example/{'a' * 65}/b",
-        f"https://x.example/#{'a' * 65}",
-        f"https://x.example/{'short/' * 100}",
-    ],
-)
-def test_address_with_room_for_a_payload_stays_text(url):
-    html = render_markdown(f"[words](<{url}>)")
+DOUBTED = [
+    f"?q={'a' * 65}",
+    f"{'a' * 65}/b",
+    f"#{'a' * 65}",
+    "short/" * 100,
+    "?q=Skerry%20confidential",
+    "%2563onfidential",
+    "#code-4417",
+]
 
+
+@pytest.mark.parametrize("host", ["x.example", "www.sec.gov"])
+@pytest.mark.parametrize("rest", DOUBTED)
+def test_doubted_address_is_shown_before_it_opens(host, rest):
+    said = EMPTY.then("My confidential code is 4417, as of Skerry Sound.")
+
+    (link,) = links(f"[words](<https://{host}/{rest}>)", user_text=said)
+
+    assert link["href"].startswith("/leaving/?to=https%3A%2F%2F")
+    assert link["title"] == f"https://{host}/{rest}"
+
+
+@pytest.mark.parametrize("url", ["ftp://x.example/a", "/docs/a.md", "https://a@x.example/", "javascript:alert(1)"])
+def test_refused_address_stays_as_text(url):
+    html = render_markdown(f"[words]({url})")
+
+    assert words(html).strip() == f"words ({url})"
     assert "<a" not in html
-    assert 'words <bdi class="host" dir="ltr">(x.example)</bdi>' in html
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://x.example/?q=Skerry%20confidential",
-        "https://x.example/%2563onfidential",
-        "https://confidential.x.example/",
-        "https://x.example/#code-4417",
-    ],
-)
-def test_address_that_repeats_the_conversation_stays_text(url):
-    said = "My confidential code is 4417, as of Skerry Sound."
+def test_link_may_be_defined_in_another_block():
+    text = "See [a][1], [b][], [c] and [1].\n\n- d\n\n[1]: https://x.example/1 'T'\n[B]: <https://x.example/2>\n[c]:\n"
+    text += "https://x.example/3\n\n[unused]: https://x.example/4\n[^n]: https://x.example/5\n"
 
-    assert not links(f"[x]({url})", user_text=EMPTY.then(said))
-    assert links(f"[x]({url})", user_text=EMPTY.then("Something else."))
+    html = render_markdown(text)
+
+    assert [link["title"][-1] for link in links(text)] == ["1", "2", "3", "1", "4", "5"]
+    assert "[unused]:" in html
+    assert "[B]" not in html
 
 
-def test_address_that_someone_gave_is_linked():
-    assert links(
-        "[x](https://x.example/report-2024)", user_text=EMPTY.then("Look at https://x.example/report-2024, please")
-    )
+def test_address_that_someone_gave_opens_directly():
+    url = "https://www.sec.gov/report-2024"
+
+    (link,) = links(f"[x]({url})", user_text=EMPTY.then(f"Look at {url}, please"))
+
+    assert link["href"] == url
 
 
 class TestLeavingPage:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as markup
@@ -15,6 +16,7 @@ SPANS = st.one_of(
     *(WORDS.map(f"{mark}{{}}{mark}".format) for mark in ("**", "*", "`", "~~", "***", "__")),
     WORDS.map("[{}](https://www.sec.gov/a_b)".format),
     st.sampled_from(["$x^2 + y_1$", r"\(a_b\)", "![x](https://www.sec.gov/a)", "&amp;", "<https://www.sec.gov/>"]),
+    st.sampled_from(["H<sub>2</sub>O", "a<br>b", "<u>a</u>", "所以$a+b$等于", "**「語」**の"]),
 )
 LINES = st.lists(SPANS, min_size=1, max_size=4).map(" ".join)
 BLOCKS = st.one_of(
@@ -41,7 +43,8 @@ def drawn(text: str) -> OpenBlock:
 def test_no_marker_of_what_will_be_closed_is_shown(text, data):
     end = data.draw(st.integers(1, len(text)))
 
-    shown = markup.fromstring(f"<div>{drawn(text[:end]).html}</div>").text_content()
+    html = re.sub("<annotation.*?</annotation>", "", drawn(text[:end]).html, flags=re.DOTALL)
+    shown = markup.fromstring(f"<div>{html}</div>").text_content()
 
     assert not re.search(r"[*_~`|$\\#>]|\(https|---|amp", shown), (text[:end], shown)
 
@@ -55,8 +58,22 @@ def test_text_at_the_tip_makes_what_drawing_again_makes(text, more):
         assert (block.plus(more).before, block.after) == (again.before, again.after)
 
 
-def test_table_appears_with_its_first_row() -> None:
-    head = "| a | b |\n|---|---|\n"
+def test_table_keeps_the_alignment_that_its_head_has() -> None:
+    head = "| a | b |\n|:--|--:|\n"
 
-    assert "<table" not in drawn(f"{head}| 1 ").html
-    assert "<th" in drawn(f"{head}| 1 | 2 |\n").html
+    for rows in ("", "| 1 ", "| 1 | 2 |\n", "| 1 | 2 |\n| x | about 3 |\n"):
+        assert re.findall(r"<th align=\"(\w+)", drawn(head + rows).html) == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("H<sub>2</sub>O", "a<br>b", "**a <u>b</u>**", "\\begin{align}\na\n\\end{align}"),
+        *("<details>\n<summary>a</summary>\n\nb\n</details>", "<details><summary>a</summary>b</details>"),
+    ],
+)
+def test_no_torn_tag_is_shown(text):
+    for end in range(len(text) + 1):
+        shown = markup.fromstring(f"<div>{drawn(text[:end]).html}</div>").text_content()
+
+        assert not re.search(r"[<>]|su[bm]|det|\\b", shown.partition(r"\begin{align}")[0]), text[:end]

@@ -5,15 +5,17 @@ import re
 import nh3
 import pytest
 
-from chat.html import check_url, render_answer, render_markdown, sanitize_html
+from chat.html import RenderBudget, check_url, render_answer, render_markdown, render_unfinished, sanitize_html
 from chat.html.math import ELEMENTS as MATHML
 from chat.html.sanitize import TAGS, is_allowed
+from chat.link_check import EMPTY
 from reasoning.citations import Citation
 from tests.chat import xss_vectors as vectors
 from tests.chat.html_reader import faults, read, read_as_browser
 from tests.chat.xss_urls import URLS
 
-ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "code": {"class"}} | {tag: set(names) for tag, names in MATHML.items()}
+ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "code": {"class"}, "details": {"open"}}
+ATTRIBUTES |= {"th": {"align"}, "td": {"align"}} | {tag: set(names) for tag, names in MATHML.items()}
 CONTEXTS = {
     "alone": "{}",
     "in words": "Before {} after",
@@ -86,6 +88,20 @@ def test_no_refused_address_becomes_a_link(form):
     assert not {text: found for text in texts if (found := list(faults(render_markdown(text))))}
 
 
+@pytest.mark.parametrize("around", ["<sub>{}</sub>", "<u>{}", "<details>\n<summary>{}</summary>\n\n{}\n</details>"])
+def test_no_vector_leaves_the_allow_list_inside_allowed_tags_whole_or_torn(around):
+    budget = RenderBudget()
+    texts = [around.replace("{}", vector) for vector in vectors.MARKUP]
+    ends = [text[: len(text) * part // 4] for text in texts for part in (1, 2, 3)]
+
+    broken = {text: found for text in texts + ends if (found := list(faults(render_markdown(text))))}
+    drawn = {text: render_unfinished("", text, EMPTY, budget) for text in texts + ends}
+    torn = {text: found for text, html in drawn.items() if (found := list(faults(html)))}
+
+    assert not broken
+    assert not torn
+
+
 def test_vectors_stay_harmless_beside_citations():
     citation = Citation(
         3, "10-K", "N", None, None, 'A"><script>', "#a", "/filings/1/#a", "", 'x" onclick="y', verified=True
@@ -110,6 +126,10 @@ def test_vectors_stay_harmless_beside_citations():
         '<a href="https://www.sec.gov/x?a=1&amp;b=2#c">a</a>',
         '<math display="block"><mfrac><mi mathvariant="bold">a</mi><mn>1</mn></mfrac></math>',
         "<blockquote>a<br>b<hr></blockquote>",
+        "<p>H<sub>2</sub><sup>3</sup> <kbd>a</kbd> <u>b</u></p>",
+        "<details><summary>a</summary><p>b</p></details>",
+        '<table><tbody><tr><td align="right">b</td></tr></tbody></table>',
+        '<math><semantics><mi>a</mi><annotation encoding="application/x-tex">a &lt; b</annotation></semantics></math>',
     ],
 )
 def test_allowed_markup_stays(html):
@@ -123,6 +143,8 @@ def test_allowed_markup_stays(html):
         ('<code class="language-x y">a</code>', "<code>a</code>"),
         (f'<code class="language-{"a" * 33}">a</code>', "<code>a</code>"),
         ('<ol start="x"><li>a</li></ol>', "<ol><li>a</li></ol>"),
+        ('<td align="char" style="text-align:left">a</td>', "a"),
+        ('<math><annotation encoding="text/html">a</annotation></math>', "<math><annotation>a</annotation></math>"),
         ("<span>a</span><q>b</q><bdi>c</bdi>", "abc"),
         ("a<!-- b -->c", "ac"),
         ('<img src="x">', ""),
@@ -139,6 +161,4 @@ def test_everything_else_is_dropped(html, left):
 def test_no_element_or_attribute_that_acts_is_listed():
     names = {*MATHML, *(name for values in MATHML.values() for name in values)}
 
-    assert names.isdisjoint(
-        {"annotation-xml", "semantics", "maction", "mglyph", "malignmark", "href", "style", "class", "id"}
-    )
+    assert names.isdisjoint({"annotation-xml", "maction", "mglyph", "malignmark", "href", "style", "class", "id"})
