@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
@@ -78,25 +77,19 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
     """Return the card of the question of a stored turn."""
     asked = next((event for event in turn_record.events if event["type"] == "user_message"), {})
     turn = turn_record.turn
-    view = question_view(turn.public_id, turn.number, asked.get("text", ""), turn.started_at)
+    view = QuestionView(f"{turn.public_id}-q", turn.number, asked.get("text", ""), turn.started_at)
     files = map(attached_file, asked.get("attachments", ()))
     view = replace(view, attachments=tuple(attachment_view(file, turn.conversation_id) for file in files))
     if turn.status == Turn.Status.RUNNING:
         return view
-    edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
+    edit_url = reverse("chat:edit", args=[turn.conversation_id, turn.pk])
     return replace(view, edit_url=edit_url, branch=branch_view(turn_record))
 
 
 def live_question_card(live: TurnState) -> QuestionView:
     """Return the card of the question of a running turn."""
-    view = question_view(live.public_id, live.number, live.question, live.started_at)
+    view = QuestionView(f"{live.public_id}-q", live.number, live.question, live.started_at)
     return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
-
-
-def question_view(public_id: str, number: int, text: str, at: datetime) -> QuestionView:
-    """Return the card of a question; a text that was handed over to be continued is apart."""
-    text, handed_over = continuation.split_continuation(text)
-    return QuestionView(f"{public_id}-q", number, text, at, handed_over)
 
 
 def branch_view(turn_record: TurnRecord) -> BranchView | None:
@@ -151,7 +144,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
 
 def _actions(turn: Turn, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
     args = [turn.conversation_id, turn.pk]
-    can_continue = continuation.can_continue(turn, record.answer)
+    can_continue = continuation.can_continue(turn, record)
     return CardActions(
         copy_url=reverse("chat:copy", args=args),
         retry_url=reverse("chat:retry", args=args),

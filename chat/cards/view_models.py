@@ -73,7 +73,6 @@ class QuestionView:
     number: int
     text: str
     asked_at: datetime
-    handed_over: str = ""  # with a request to continue: the answer so far, in a closed panel
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
     branch: BranchView | None = None  # where there is more than one
