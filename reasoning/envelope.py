@@ -24,6 +24,7 @@ _STATUS: dict[str, EnvelopeStatus] = {
     "errored": "error",
     "interrupted": "interrupted",
 }
+BLOCK_BREAK = "\n\n"  # between two messages of an answer
 FinishReason = Literal["stop", "length", "content_filter", "step_limit", "user_stop", "error", "interrupted"]
 
 # Why an answer ended: by the code of its turn's end where that is listed, else by the turn's status.
@@ -78,7 +79,7 @@ def answer_record(
         status=_STATUS[turn_status],
         finish_reason=finish_reason(turn_status, error_code),
         model=model,
-        answer="\n\n".join(message["text"] for message in messages if message["text"]),
+        answer=answer_text(messages).rstrip(),
         summary=next((tuple(message["summary"]) for message in reversed(messages) if message["summary"]), ()),
         summary_source=summary_source,
         trace=within_room(step_from_json(event["trace"]) for event in listed if event.get("trace")),
@@ -89,6 +90,15 @@ def answer_record(
         reasoning_tokens=tokens[2],
         history_cut=history_cut(listed),
     )
+
+
+def answer_text(messages: Iterable[Mapping[str, Any]]) -> str:
+    """Return the text of all messages: a blank line between two, none where one continues a text that was cut off."""
+    text = ""
+    for message in messages:
+        text += BLOCK_BREAK if text and message["text"] and not message.get("continues") else ""
+        text += message["text"]
+    return text
 
 
 def history_cut(events: Iterable[Mapping[str, Any]]) -> HistoryCut:

@@ -101,6 +101,8 @@ class Reasoning(BaseEvent):
 class AssistantMessage(BaseEvent):
     """One message of a step, with its citations, and the summary on the last one. Product 20.
 
+    ``continues``: the text goes on where that of the message before was cut off (product 41).
+
     ``phase`` is the service's own word for the message; it is sent back to the model and endpoint of origin, which are
     recorded with it. Spec 002 decision 2.
     """
@@ -110,13 +112,14 @@ class AssistantMessage(BaseEvent):
     summary: tuple[str, ...] = ()
     citations: tuple[Mapping[str, Any], ...] = ()
     partial: bool = False
+    continues: bool = False
     phase: str = ""
     model: str = ""
     provider: str = ""
 
     def json_fields(self) -> list[str]:
         origin = ["phase", "model", "provider"] if self.phase else []
-        return ["text", "summary", "citations", "partial", *origin]
+        return ["text", "summary", "citations", "partial", *(["continues"] if self.continues else []), *origin]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +161,13 @@ class TurnEnd(BaseEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation(BaseEvent):
+    """The person asked for the rest of a turn that had ended too early; it runs again. Product 41."""
+
+    type: ClassVar[str] = "continuation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(BaseEvent):
     """Requests from here on send this summary in place of all events up to ``to_seq``, which stay in the log.
 
@@ -173,7 +183,17 @@ class Compaction(BaseEvent):
         return ["to_seq", "summary", *(["left_out"] if self.left_out else [])]
 
 
-Event = UserMessage | Reasoning | AssistantMessage | ToolCall | ToolResult | PermissionDecision | TurnEnd | Compaction
+Event = (
+    UserMessage
+    | Reasoning
+    | AssistantMessage
+    | ToolCall
+    | ToolResult
+    | PermissionDecision
+    | TurnEnd
+    | Continuation
+    | Compaction
+)
 _KINDS: dict[str, type[Event]] = {kind.type: kind for kind in get_args(Event)}
 
 

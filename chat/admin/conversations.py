@@ -33,6 +33,7 @@ from chat.error_texts import turn_error_text
 from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
 from chat.stored_text import translate_stored
+from reasoning.envelope import answer_text
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text, redact_trace
 from reasoning.visibility import Viewer, Visibility, visibility
 
@@ -47,6 +48,7 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
     "tool_call": gettext_lazy("Tool called"),
     "tool_result": gettext_lazy("Tool result"),
     "permission_decision": gettext_lazy("Permission"),
+    "continuation": gettext_lazy("Continued"),
     "compaction": gettext_lazy("Earlier turns summarised"),
     "turn_end": gettext_lazy("End of the turn"),
 }
@@ -259,12 +261,11 @@ def dialogue(conversation_id: str) -> list[dict[str, Any]]:
     shown = []
     # the newest were selected; they are read from the oldest on
     for turn in reversed(turns):
-        texts: dict[str, list[str]] = {kind: [] for kind in spoken}
+        said: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in spoken}
         for event in turn.events.all():
-            public = upgrade_payload(event.type, event.schema, event.public)
-            texts[event.type].append(str(public.get("text", "")))
+            said[event.type].append(upgrade_payload(event.type, event.schema, event.public))
         question, answer = (
-            redactor.redact_text(Truncator("\n\n".join(filter(None, texts[kind]))).chars(MAX_DIALOGUE_CHARS))
+            redactor.redact_text(Truncator(answer_text(said[kind]).rstrip()).chars(MAX_DIALOGUE_CHARS))
             for kind in spoken
         )
         shown.append({"turn": turn, "model": translate_stored(turn.model), "question": question, "answer": answer})

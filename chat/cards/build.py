@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
@@ -23,6 +22,7 @@ from chat.cards.view_models import (
     ArgView,
     BranchStep,
     BranchView,
+    CardActions,
     ExcerptView,
     LinkView,
     QuestionView,
@@ -38,7 +38,7 @@ from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
 from reasoning.citations import Citation, citation_numbers, find_quotation
 from reasoning.envelope import AnswerRecord
-from reasoning.events import HistoryCut, attached_file
+from reasoning.events import attached_file
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import TRUNCATED, Visibility
 
@@ -77,25 +77,19 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
     """Return the card of the question of a stored turn."""
     asked = next((event for event in turn_record.events if event["type"] == "user_message"), {})
     turn = turn_record.turn
-    view = question_view(turn.public_id, turn.number, asked.get("text", ""), turn.started_at)
+    view = QuestionView(f"{turn.public_id}-q", turn.number, asked.get("text", ""), turn.started_at)
     files = map(attached_file, asked.get("attachments", ()))
     view = replace(view, attachments=tuple(attachment_view(file, turn.conversation_id) for file in files))
     if turn.status == Turn.Status.RUNNING:
         return view
-    edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
+    edit_url = reverse("chat:edit", args=[turn.conversation_id, turn.pk])
     return replace(view, edit_url=edit_url, branch=branch_view(turn_record))
 
 
 def live_question_card(live: TurnState) -> QuestionView:
     """Return the card of the question of a running turn."""
-    view = question_view(live.public_id, live.number, live.question, live.started_at)
+    view = QuestionView(f"{live.public_id}-q", live.number, live.question, live.started_at)
     return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
-
-
-def question_view(public_id: str, number: int, text: str, at: datetime) -> QuestionView:
-    """Return the card of a question; a text that was handed over to be continued is apart."""
-    text, handed_over = continuation.split_continuation(text)
-    return QuestionView(f"{public_id}-q", number, text, at, handed_over)
 
 
 def branch_view(turn_record: TurnRecord) -> BranchView | None:
@@ -116,10 +110,9 @@ def branch_view(turn_record: TurnRecord) -> BranchView | None:
 def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
     """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
     turn, record = turn_record.turn, turn_record.answer_record()
-    args = [turn.conversation_id, turn.pk]
-    can_continue = continuation.can_continue(turn, record.answer)
     shown = rendering.shown_answer(turn, record)
-    urls = _urls(turn.conversation_id, turn.pk)
+    notice = labels.notice_label(turn, record, sees)
+    actions = _actions(turn, record, sees, is_noted=bool(notice))
     return AnswerView(
         id=record.id,
         number=turn.number,
@@ -129,28 +122,45 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         sees=sees,
         answer_html=shown.html,
         is_shortened=shown.is_shortened,
-        whole_url=urls["copy_url"] if shown.is_shortened else "",
+        whole_url=actions.copy_url if shown.is_shortened else "",
         points=labels.summary_points(record) if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
         steps=tuple(map(step_view, record.trace)) if sees.trace else (),
         step_count=count_steps(record.trace),
         steps_label=labels.steps_label(count_steps(record.trace)),
         steps_detail=labels.steps_detail(record.trace),
+        actions=actions,
         thinking=_stored_thinking(turn, record, sees, opened),
         sources=source_views(record.citations),
         found_label=labels.found_label(record.citations),
         unfound=labels.unfound_labels(record.citations),
-        usage_label=labels.usage_label(turn, record, sees),
-        feedback_url=reverse("chat:feedback", args=args),
-        feedback=feedback_view(turn) if record.answer else None,
         ended_label=labels.ended_label(turn),
         is_unasked=turn.is_unasked,
         error=labels.error_label(turn, sees),
-        notice=labels.notice_label(turn, record, sees),
-        **_history(turn.conversation_id, record.history_cut, sees),
-        continue_url=reverse("chat:continue", args=args) if can_continue else "",
-        **urls,
+        notice=notice,
+        history_note=labels.history_note(record.history_cut),
     )
+
+
+def _actions(turn: Turn, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
+    args = [turn.conversation_id, turn.pk]
+    can_continue = continuation.can_continue(turn, record)
+    return CardActions(
+        copy_url=reverse("chat:copy", args=args),
+        retry_url=reverse("chat:retry", args=args),
+        is_retry_offered=record.status == "complete" and not is_noted,
+        continue_url=reverse("chat:continue", args=args) if can_continue else "",
+        feedback_url=reverse("chat:feedback", args=args),
+        feedback=feedback_view(turn) if record.answer else None,
+        trace_url=reverse("chat:trace", args=args),
+        can_show_steps=sees.trace_on_request and bool(record.trace),
+        preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",
+        usage_label=labels.usage_label(turn, record, sees),
+    )
+
+
+def _preview_url(conversation_id: uuid.UUID, sees: Visibility) -> str:
+    return reverse("chat:preview", args=[conversation_id]) if sees.previews_requests else ""
 
 
 def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
@@ -174,9 +184,12 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
-        **_history(live.conversation_id, live.history_cut, sees),
+        history_note=labels.history_note(live.history_cut),
         # Nothing else can be asked of it yet, and each address takes longer than the rest of the view.
-        trace_url=reverse("chat:trace", args=[live.conversation_id, live.id]) if sees.trace else "",
+        actions=CardActions(
+            trace_url=reverse("chat:trace", args=[live.conversation_id, live.id]) if sees.trace else "",
+            preview_url=_preview_url(live.conversation_id, sees) if live.history_cut else "",
+        ),
     )
 
 
@@ -295,8 +308,10 @@ def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
 
 
 def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:
-    if not sees.may_open_thinking:
+    if sees.thinking == "none":
         return None
+    if not sees.may_open_thinking:
+        return ThinkingView(label="", tokens_est=0, state="pending")
     url = reverse("chat:thinking", args=[live.conversation_id, live.id])
     return ThinkingView(_("Thinking…"), live.thinking_tokens, url)
 
@@ -308,25 +323,9 @@ def _stored_thinking(
         return None
     label = labels.thinking_label(turn.thinking_ms)
     if sees.thinking == "withheld":
-        return ThinkingView(label, record.thinking_tokens, url="")
+        return ThinkingView(label, record.thinking_tokens, state="withheld")
     url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
     text = opened.text if opened else ""
     if len(text) > MAX_OPENED_CHARS:  # a page with JavaScript reads all of it by itself, as text
         text = text[:MAX_OPENED_CHARS] + TRUNCATED
     return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
-
-
-def _history(conversation_id: uuid.UUID, cut: HistoryCut, sees: Visibility) -> dict[str, Any]:
-    if not cut:
-        return {}
-    preview_url = reverse("chat:preview", args=[conversation_id]) if sees.previews_requests else ""
-    return {"history_note": labels.history_note(cut), "preview_url": preview_url}
-
-
-def _urls(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> dict[str, Any]:
-    args = [conversation_id, turn_id]
-    return {
-        "trace_url": reverse("chat:trace", args=args),
-        "copy_url": reverse("chat:copy", args=args),
-        "retry_url": reverse("chat:retry", args=args),
-    }

@@ -20,9 +20,9 @@ from reasoning.visibility import Visibility
 
 def ended_label(turn: Turn) -> str:
     """Return how long a stopped turn ran, never ``0 s``; empty for any other."""
-    if turn.status != Turn.Status.ABORTED or turn.is_unasked or turn.ended_at is None:
+    if turn.status != Turn.Status.ABORTED or turn.is_unasked or turn.run_s is None:
         return ""
-    seconds = round((turn.ended_at - turn.started_at).total_seconds())
+    seconds = round(turn.run_s)
     if seconds < 1:
         return _("Stopped after less than 1 s")
     return _("Stopped after %(seconds)s s") % {"seconds": seconds}
@@ -104,8 +104,8 @@ def usage_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
         if record.output_tokens is not None:
             tokens = _number(max(0, record.output_tokens - reasoning))
             parts.append(_("Output: %(count)s tokens") % {"count": tokens})
-    if turn.ended_at:
-        duration = duration_label((turn.ended_at - turn.started_at).total_seconds() * 1000)
+    if turn.run_s is not None:
+        duration = duration_label(turn.run_s * 1000)
         parts.append(_("Duration: %(duration)s") % {"duration": duration})
     return "\n".join(parts)
 

@@ -16,6 +16,8 @@ from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
 StepState = Literal["running", "waiting", "done", "failed", "cancelled", "denied"]
+# "pending": withheld from this viewer, of a running turn, which may yet come to have none.
+ThinkingState = Literal["readable", "withheld", "pending"]
 # By name in static/img/icons.svg.
 STEP_ICONS: dict[StepState, str] = {
     "running": "arc",
@@ -72,7 +74,6 @@ class QuestionView:
     number: int
     text: str
     asked_at: datetime
-    handed_over: str = ""  # with a request to continue: the answer so far, in a closed panel
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
     branch: BranchView | None = None  # where there is more than one
@@ -143,7 +144,8 @@ class ThinkingView:
 
     label: str  # "Thought for 12 s", "Thinking…"
     tokens_est: int
-    url: str  # its text, fetched on first opening
+    url: str = ""  # its text, fetched on first opening
+    state: ThinkingState = "readable"
     text: str = ""  # only where it was asked for with the page (no JavaScript)
     is_open: bool = False
     n: int = 0  # while it streams: the number of the last piece in ``text``
@@ -157,6 +159,27 @@ class FeedbackView:
     verdict: str = ""
     reasons: tuple[tuple[str, str, bool], ...] = ()
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CardActions:
+    """What the owner of an answer may do with it, and what only they are told of it. An empty URL: not this one."""
+
+    copy_url: str = ""
+    retry_url: str = ""
+    is_retry_offered: bool = False  # among the actions; a card that says how it failed offers it there
+    continue_url: str = ""  # where the answer was cut off
+    feedback_url: str = ""
+    feedback: FeedbackView | None = None
+    trace_url: str = ""  # to copy the trace
+    can_show_steps: bool = False  # which are left out until somebody asks for them
+    preview_url: str = ""  # of the next request
+    usage_label: str = ""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more to do than to copy, which a phone puts behind one button."""
+        return self.is_retry_offered or self.feedback is not None or self.can_show_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,41 +206,20 @@ class AnswerView:
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
     approval: StepView | None = None  # while it works: the call that waits for the user, whether they see steps or not
-    trace_url: str = ""
-    copy_url: str = ""
-    retry_url: str = ""
-    continue_url: str = ""  # where the answer was cut off
-    feedback_url: str = ""
-    feedback: FeedbackView | None = None
+    actions: CardActions | None = None  # None: somebody else's card
     thinking: ThinkingView | None = None
     sources: tuple[SourceView, ...] = ()
     found_label: str = ""  # "2 quotations found word for word"
     unfound: tuple[str, ...] = ()  # one sentence for each unverified citation
-    usage_label: str = ""
     ended_label: str = ""  # "Stopped after 8 s"
     is_unasked: bool = False  # its question was only saved
     error: str = ""  # "Stopped: the model did not answer"
     history_note: str = ""  # "Earlier messages were summarised …"
-    preview_url: str = ""  # beside it, for those who may see the next request
     notice: str = ""  # "Stopped at the limit of 8 steps."
 
     @property
     def tail_id(self) -> str:
         return dom_id(self.id, "tail")
-
-    @property
-    def may_be_written_again(self) -> bool:
-        """Whether that is asked for among the actions; a card that says how it failed asks there."""
-        return bool(self.retry_url) and self.status == "complete" and not self.notice
-
-    @property
-    def may_ask_for_steps(self) -> bool:
-        return bool(self.sees.trace_on_request and self.steps_detail)
-
-    @property
-    def has_more_actions(self) -> bool:
-        """Whether there is more to do than to copy, which a phone puts behind one button."""
-        return self.may_be_written_again or self.feedback is not None or self.may_ask_for_steps
 
     @property
     def is_live(self) -> bool:

@@ -8,7 +8,7 @@ Product 3, 7, 10; spec 001 BR-002; spec 002.
 
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.leases import LeaseLostError
-from chat.eventlog.read import history, question_of, thinking_for, thinking_of, turn_record, turns
+from chat.eventlog.read import history, question_of, sources_of, thinking_for, thinking_of, turn_record, turns
 from chat.eventlog.serialization import ThinkingText, TurnRecord, record_of
 from chat.eventlog.write import (
     EndedTurn,
@@ -20,6 +20,7 @@ from chat.eventlog.write import (
     lock_conversation,
     open_turn,
     read_position,
+    reopen_turn,
     save_unasked,
 )
 
@@ -40,7 +41,9 @@ __all__ = [
     "question_of",
     "read_position",
     "record_of",
+    "reopen_turn",
     "save_unasked",
+    "sources_of",
     "thinking_for",
     "thinking_of",
     "turn_record",

@@ -20,8 +20,8 @@ from chat.eventlog import attachments, branches, encryption, leases
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.read import open_calls, turn_record
 from chat.eventlog.serialization import to_row
-from chat.models import Checkpoint, Conversation, Event, QueuedMessage, Turn
-from reasoning.events import AssistantMessage, ToolResult, TurnEnd, TurnStatus, UserMessage
+from chat.models import Checkpoint, Conversation, Event, QueuedMessage, StoredCard, Turn
+from reasoning.events import AssistantMessage, Continuation, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import redact_text
 from reasoning.replay.wire.calls import NOT_RUN
@@ -156,6 +156,34 @@ def open_turn(
     conversation.archived_at = None
     conversation.save(update_fields=["title", "updated_at", "archived_at"])
     return turn
+
+
+@_atomic
+def reopen_turn(turn: Turn) -> None:
+    """Let an ended turn run again in a locked conversation, so that its answer is continued. Product 41.
+
+    Raises InactiveBranchError where another one was answered or chosen meanwhile, or this one runs.
+    """
+    again = {
+        "status": Turn.Status.RUNNING,
+        "resumed_at": timezone.now(),
+        "ended_at": None,
+        "stop_requested": False,
+        "waiting_call": "",
+        "error_code": "",
+        "error_reason": "",
+        "error_params": {},
+        "error_message": "",
+        "error_detail": "",
+        "is_retryable": None,
+        "retry_after_s": None,
+    }
+    ended = Turn.objects.filter(pk=turn.pk, is_active=True).exclude(status=Turn.Status.RUNNING)
+    if not ended.update(**again, **leases.new_lease()):
+        raise InactiveBranchError(str(turn.pk))
+    turn.refresh_from_db()
+    _append(turn, [Continuation()], {})
+    StoredCard.objects.filter(turn=turn).delete()  # of the part so far
 
 
 @_atomic

@@ -5,7 +5,7 @@ apply them to a ``TurnState``: a state with sequence number n plus all later eve
 
 Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rises by one:
 
-    started   replaced: public id of the turn whose place it takes, or ""
+    started   replaced: public id of the turn whose place it takes, its own where it is continued, or ""
     text      n, text, added, open: more text of the open block. added: what of it is shown at the tip of the block, or
               open: HTML before and after the tip of the block, which is drawn again; with neither it is shown later.
               n: how often what is shown has changed
@@ -67,6 +67,7 @@ class TurnState:
     question: str
     model: str
     started_at: datetime
+    resumed_at: datetime | None = None  # where it runs again, to be continued
     attachments: tuple[AttachedFile, ...] = ()
     conversation: Conversation | None = None  # as it was when the turn was read
     seq: int = 0
@@ -89,7 +90,7 @@ class TurnState:
 
     @property
     def elapsed_s(self) -> int:
-        return max(0, int((timezone.now() - self.started_at).total_seconds()))
+        return max(0, int((timezone.now() - (self.resumed_at or self.started_at)).total_seconds()))
 
     @property
     def thinking_tokens(self) -> int:

@@ -112,6 +112,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "attachments": attached_to(turn),
         "model": turn.model,
         "started_at": turn.started_at,
+        "resumed_at": turn.resumed_at,
     }
     if checkpoint is None or not checkpoint.state:
         return fields

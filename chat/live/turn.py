@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
     from chat.eventlog import TurnRecord
+    from reasoning.stream.turn import EndedPart
 
 MAX_TOOL_CHARS = 80
 FEED_CHARS = 4_096  # are split into blocks without a pause
@@ -107,6 +108,19 @@ class LiveTurn(TurnState):
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "sources": [[source.ref, source.url] for source in self.sources]}
+
+    async def restore(self, before: EndedPart) -> None:
+        """Begin with what a turn holds already that is continued. Called before anything is shown or published."""
+        self.sources = before.sources
+        self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
+        for trace in before.trace:
+            self.step_started("", trace.tool)
+            self.step_finished("", trace)
+        self.steps = [LiveStep.from_json(event) for event in self._pending if event["kind"] == "step"]
+        self.answer, self.answer_chars = before.answer, len(before.answer)
+        if blocks := self._splitter.feed(before.answer):
+            self.frozen = [str(await self._blocks.render(blocks, self.sources))]
+        self.open_block = await self._blocks.render_open(self._splitter.open_parts, self.sources)
 
     def show_answer(self, text: str) -> None:
         """Show released answer text."""

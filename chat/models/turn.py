@@ -76,6 +76,7 @@ class Turn(models.Model):
     dropped_bullets = models.PositiveIntegerField(_("summary points dropped"), default=0)
     summary_source = models.CharField(_("summary source"), max_length=10, blank=True)
     started_at = models.DateTimeField(_("started at"), default=timezone.now)
+    resumed_at = models.DateTimeField(_("continued at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
 
     class Meta:
@@ -101,6 +102,11 @@ class Turn(models.Model):
     def public_id(self) -> str:
         """The id that the page knows: ``msgId`` on the answer, and ``<id>-q`` on the question."""
         return self.id.hex
+
+    @property
+    def run_s(self) -> float | None:
+        """How long it ran, or did when it was last continued; None while it runs."""
+        return (self.ended_at - (self.resumed_at or self.started_at)).total_seconds() if self.ended_at else None
 
     @property
     def is_unasked(self) -> bool:

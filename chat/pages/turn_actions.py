@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
-from chat.cards import build, continuation
+from chat.cards import build
 from chat.cards import feedback as opinions
 from chat.cards.view_models import dom_id
 from chat.conversations import actions
@@ -46,12 +46,10 @@ async def retry(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: u
 
 @require_POST
 async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
-    """Ask for the rest of the newest answer, which was cut off."""
+    """Ask for the rest of the newest answer, which was cut off. It is joined to the answer."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    record = (await sync_to_async(eventlog.turn_record)(turn)).answer_record()
     try:
-        message = await sync_to_async(continuation.continuation_message)(turn, record.answer)
-        await turn_manager.submit(conversation_id, message, may_queue=False)
+        await turn_manager.resume(turn)
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id)

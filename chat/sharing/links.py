@@ -156,29 +156,15 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *
     answer_html = str(card.answer_html)
     for source in sources:
         answer_html = answer_html.replace(f'href="{escape(source.url)}"', f'href="#{source.anchor}"')
-    # Field by field, so that a URL which a later version adds to the owner's card stays off the shared page.
-    return AnswerView(
-        id=card.id,
-        number=card.number,
-        status=card.status,
-        model=card.model,
-        at=card.at,
-        sees=sees,
+    return replace(
+        card,
+        actions=None,
         answer_html=SafeString(answer_html),
-        is_shortened=card.is_shortened,
         whole_url=urls.answer(rows.turn) if card.is_shortened else "",
-        points=card.points,
-        points_from_trace=card.points_from_trace,
         steps=tuple(shared_step(step, sources) for step in card.steps),
-        steps_label=card.steps_label,
-        steps_detail=card.steps_detail,
-        thinking=replace(card.thinking, url=urls.thinking(rows.turn)) if card.thinking else None,
+        thinking=card.thinking and replace(card.thinking, url=urls.thinking(rows.turn)),
         sources=sources,
-        found_label=card.found_label,
-        unfound=card.unfound,
-        ended_label=card.ended_label,
-        is_unasked=card.is_unasked,
-        history_note=card.history_note,
+        error="",
         notice=_("This answer could not be finished.") if card.error else card.notice,
     )
 

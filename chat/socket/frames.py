@@ -206,6 +206,11 @@ class PageFrames:
         html = _append([{"question": build.live_question_card(turn), "answer": card}])
         return [html, self._whole_open_block(turn), TurnFrame(running=True).encode()]
 
+    def replace_live(self, turn: TurnState) -> list[str]:
+        """Return the card of a turn that runs again, to be put in the place of its ended one."""
+        html = render_to_string("chat/card/_card.html", {"card": build.live_answer_card(turn, self.sees), "oob": True})
+        return [html, self._whole_open_block(turn), TurnFrame(running=True).encode()]
+
     def append_cards(self, records: Iterable[TurnRecord]) -> list[str]:
         """Return whole cards of finished turns that the page doesn't have."""
         items = build.items(list(records), self.sees)

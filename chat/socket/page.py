@@ -276,7 +276,10 @@ class PageSession:
         if turn is None or turn.public_id != event["turn"]:
             return drawn  # over already; its end brings the card
         is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
-        if is_new:
+        if event["replaced"] == turn.public_id and not is_new:  # it is continued in its card
+            self._follow_from(turn)
+            drawn += [*self._frames.replace_live(turn), AnnounceFrame(text=_("Working on the answer")).encode()]
+        elif is_new:
             drawn += [*frames.started_frames(event["replaced"]), *self._show(turn)]
             drawn.append(AnnounceFrame(text=_("Working on the answer")).encode())
         else:

@@ -21,6 +21,7 @@ from chat.live.turn import RequestSize
 from chat.models import QueuedMessage, StoredCard, Turn
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
+from reasoning.envelope import answer_text
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnEnd, TurnStatus
 from reasoning.replay.tokens import UsageAnchor
 from reasoning.visibility import Visibility
@@ -95,8 +96,9 @@ def finish_broken_turn(turn: Turn, *, answer: str) -> TurnResult:
     """
     if turn.status == Turn.Status.RUNNING:
         write.cancel_open_calls(turn)
-        rest = _after_stored_text(answer, _stored_answers(turn))
-        events = [AssistantMessage(text=rest, partial=True, step=_next_step(turn))] if rest else []
+        rest, continues = _missing_answer(turn, answer)
+        message = AssistantMessage(text=rest, partial=True, continues=continues, step=_next_step(turn))
+        events = [message] if rest else []
         eventlog.close_turn(turn, events, status="errored", error_code="internal")
     return load_result(eventlog.turn_record(turn))
 
@@ -154,7 +156,7 @@ def interrupt_turn(turn: Turn) -> None:
     # A checkpoint holds everything that was shown; what finished steps have stored of it is in the log already.
     whole = eventlog.thinking_for(turn, _WHOLE_THINKING)
     thinking = _after_stored_text(read.checkpoint_thinking(turn.pk), [whole.text] if whole else [])
-    answer = _after_stored_text(read.checkpoint_answer(turn.pk), _stored_answers(turn))
+    answer, continues = _missing_answer(turn, read.checkpoint_answer(turn.pk))
     write.cancel_open_calls(turn)
     step = _next_step(turn)
     events: list[Event] = []
@@ -164,8 +166,19 @@ def interrupt_turn(turn: Turn) -> None:
         )
         events.append(thought)
     if answer:
-        events.append(AssistantMessage(text=answer, partial=True, step=step))
+        events.append(AssistantMessage(text=answer, partial=True, continues=continues, step=step))
     eventlog.close_turn(turn, events, status="interrupted")
+
+
+def _missing_answer(turn: Turn, shown: str) -> tuple[str, bool]:
+    """Return what of the answer that was shown is not stored, and whether it continues the stored text."""
+    kinds = turn.events.filter(type__in=("continuation", "assistant_message")).order_by("-seq")
+    if turn.resumed_at and kinds.values_list("type", flat=True).first() == "continuation":
+        stored = answer_text(
+            turn.events.filter(type=AssistantMessage.type).order_by("seq").values_list("public", flat=True)
+        )
+        return shown[len(stored) :] if shown.startswith(stored) else "", bool(stored)
+    return _after_stored_text(shown, _stored_answers(turn)), False
 
 
 def _stored_answers(turn: Turn) -> list[str]:

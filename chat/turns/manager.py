@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -26,7 +26,7 @@ from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import actions
 from chat.conversations.learned_facts import learned_facts
-from chat.eventlog import branches
+from chat.eventlog import branches, write
 from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.turn import LiveTurn
@@ -41,6 +41,7 @@ from chat.turns.run import THINKING, TurnRun
 from chat.validation import InvalidInputError, Message
 from reasoning.scratchpad import Scratchpad
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 STOP_WITHIN_S = 5.0
 RESUBSCRIBE_AFTER_S, POLL_INTERVAL_S = 1.0, 0.5
@@ -109,11 +110,24 @@ class TurnManager:
                 await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
             return submission
 
+        return await self._run_shielded(store())
+
+    async def _run_shielded(self, work: Coroutine[Any, Any, T]) -> T:
         # A client that disconnects cancels its request, and a turn that is in the database must not wait for its lease.
-        task = asyncio.create_task(store())
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
+
+    async def resume(self, turn: Turn) -> None:
+        """Continue the answer of the newest turn, which was cut off. Raises InvalidInputError. Product 41."""
+        if self._draining:
+            raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
+
+        async def reopen() -> None:
+            await self._launch(await database_sync_to_async(queue.resume)(turn))
+
+        await self._run_shielded(reopen())
 
     async def retry(self, turn: Turn, message: Message | None = None) -> queue.Submission:
         """Ask the question of ``turn`` again in its place, or another one. Raises InvalidInputError."""
@@ -266,10 +280,16 @@ class TurnManager:
             attachments=started.attachments,
             model=turn.model,
             started_at=turn.started_at,
-            replaces=started.replaces.pk if started.replaces else None,
+            resumed_at=turn.resumed_at,
+            replaces=started.replaces.pk if started.replaces else turn.pk if started.before else None,
             working_status=THINKING,
         )
+        if started.before:
+            await live.restore(started.before)
         run = self._runs[turn.conversation_id] = TurnRun(started, live, self._deliver_scratchpad)
+        if started.before:  # pages of other processes read it there
+            run.has_checkpoint = True
+            await database_sync_to_async(write.save_checkpoints)({turn.pk: run.released()})
         task = self.spawn(self._run(run))
         self._run_tasks.add(task)
         task.add_done_callback(self._run_tasks.discard)

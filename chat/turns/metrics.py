@@ -66,22 +66,25 @@ class TurnMetrics:
                 },
             )
 
-    def fields(self, machine: TurnMachine | None) -> dict[str, Any]:
-        """Return the fields of a turn's row. Without a machine the turn failed before its first request."""
+    def fields(self, turn: Turn, machine: TurnMachine | None) -> dict[str, Any]:
+        """Return the fields of a turn's row. Without a machine the turn failed before its first request.
+
+        A turn that was continued has counts already.
+        """
         if machine is None:
             return {}
         usage = machine.usage
         return {
-            "first_token_ms": self.first_token_ms,
+            "first_token_ms": self.first_token_ms if turn.first_token_ms is None else turn.first_token_ms,
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "reasoning_tokens": usage.reasoning_tokens,
             "cached_tokens": usage.cached_tokens,
             "summary_source": machine.summary_source,
-            "stripped_delimiters": machine.counters.stripped_delimiters,
-            "extracted_blocks": machine.counters.extracted_blocks,
-            "masked": machine.masked,
-            "dropped_bullets": machine.dropped_bullets,
+            "stripped_delimiters": turn.stripped_delimiters + machine.counters.stripped_delimiters,
+            "extracted_blocks": turn.extracted_blocks + machine.counters.extracted_blocks,
+            "masked": turn.masked + machine.masked,
+            "dropped_bullets": turn.dropped_bullets + machine.dropped_bullets,
         }
 
     def log_end(self, turn: Turn, machine: TurnMachine | None) -> None:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat import eventlog
+from chat.cards.continuation import can_continue
 from chat.conversations import model_choice
 from chat.conversations.actions import refusals_in_words
 from chat.conversations.titles import title_from
@@ -28,6 +29,9 @@ from chat.turns.requests import planning
 from chat.validation import InvalidInputError, Message, clean_message
 from reasoning.events import AttachedFile
 from reasoning.replay.tokens import UsageAnchor
+from reasoning.stream.turn import EndedPart, TokenUsage
+from reasoning.trace import step_from_json
+from reasoning.visibility import Visibility
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +43,7 @@ HELD = QueuedMessage.Priority.HELD
 class StartedTurn:
     """A turn that is in the log and has no task yet. ``turn.conversation`` is as it was read for it.
 
-    ``request``: its first request, where that could be planned at once.
+    ``request``: its first request, where that could be planned at once. ``before``: what it holds, where it runs again.
     """
 
     turn: Turn
@@ -48,6 +52,7 @@ class StartedTurn:
     replaces: Turn | None = None
     attachments: tuple[AttachedFile, ...] = ()
     request: planning.PlannedRequest | None = None
+    before: EndedPart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +109,7 @@ def _submit(
     authorize(conversation.owner)
     position = eventlog.read_position(conversation)
     if not (position.has_running or position.has_queued):
-        if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
-            words = _("You already have %(most)s answers in progress; wait for one or stop one.")
-            raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
+        require_room(position)
         started = start_turn(conversation, message, position, replaces=replaces)
         return Submission(started.turn.pk, started)
     if replaces:
@@ -146,6 +149,54 @@ def start_turn(
     # A question that is asked again has the files that it had.
     files = attached_to(turn) if message.attachments or replaces else ()
     return StartedTurn(turn, message.text, choice, replaces, files)
+
+
+@transaction.atomic
+def resume(turn: Turn) -> StartedTurn:
+    """Let the newest turn run again, to continue its answer. Raises InvalidInputError. Product 41."""
+    conversation = eventlog.lock_conversation(turn.conversation_id)
+    position = eventlog.read_position(conversation)
+    if position.has_running:
+        raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
+    if position.newest is None or position.newest.pk != turn.pk:
+        raise InvalidInputError("not_newest", _("Only the newest answer can be continued."))
+    require_room(position)
+    turn.refresh_from_db()
+    record = eventlog.turn_record(turn)
+    if not can_continue(turn, record.answer_record()):
+        raise InvalidInputError("nothing_to_continue", _("This answer was not cut off: there is nothing to continue."))
+    before = _ended_part(record)
+    eventlog.reopen_turn(turn)
+    turn.conversation = conversation
+    choice = model_choice.chosen_model(conversation)
+    return StartedTurn(turn, eventlog.question_of(turn), choice, attachments=attached_to(turn), before=before)
+
+
+def _ended_part(record: eventlog.TurnRecord) -> EndedPart:
+    turn, answer = record.turn, record.answer_record()
+    spoken = [event for event in record.events if event["type"] in ("assistant_message", "tool_result")]
+    # empty where its tools were the last to say something
+    text = next((event.get("text", "") for event in reversed(spoken) if event.get("text") or "call_id" in event), "")
+    thinking = eventlog.thinking_for(turn, Visibility(thinking="whole"))
+    return EndedPart(
+        steps=1 + max((event["step"] for event in record.events if event["step"] is not None), default=-1),
+        # with the blanks at its end, which a continued text is joined to
+        answer=answer.answer + text[len(text.rstrip()) :],
+        thinking=thinking.text if thinking else "",
+        is_text_cut=bool(text),
+        trace=tuple(step_from_json(event["trace"]) for event in record.events if event.get("trace")),
+        sources=eventlog.sources_of(turn),
+        summary=answer.summary,
+        summary_source=answer.summary_source,
+        usage=TokenUsage(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens, turn.cached_tokens),
+    )
+
+
+def require_room(position: eventlog.LogPosition) -> None:
+    """Raise InvalidInputError where the owner has as many answers in progress as they may have."""
+    if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
+        words = _("You already have %(most)s answers in progress; wait for one or stop one.")
+        raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
 
 
 def with_request(started: StartedTurn) -> StartedTurn:

@@ -123,7 +123,9 @@ class TurnRun:
         self._history: Sequence[Event] | None = None
         self._anchor: UsageAnchor | None = None  # the newest reported size of a request
         self._has_own_anchor = False
-        if self.turn.parent:
+        if self.started.before:
+            self._anchor = UsageAnchor.from_json(self.turn.context_anchor)
+        elif self.turn.parent:
             self._anchor = UsageAnchor.from_json(self.turn.parent.context_anchor)
 
     def stop(self) -> None:
@@ -222,7 +224,7 @@ class TurnRun:
         elif self._machine and status != "completed":
             self._unwritten = self._machine.closing_events()
         await self.live.settle()
-        fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self._machine)}
+        fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self.turn, self._machine)}
         if self._has_own_anchor and self._anchor:
             fields["context_anchor"] = self._anchor.to_json()
         end = partial(
@@ -258,6 +260,7 @@ class TurnRun:
             system_prompt=planning.system_prompt(self.started.choice, takes_tools=True),
             starts_in_reasoning=provider.starts_in_reasoning,
             thinking_format=self.started.choice.thinking_format,
+            before=self.started.before,
             limits=TurnLimits(
                 answer_bytes=settings.MAX_ANSWER_BYTES,
                 thinking_bytes=settings.MAX_THINKING_BYTES,

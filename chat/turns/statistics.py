@@ -169,7 +169,17 @@ def recent_turns(since: dt.datetime) -> dict[str, Any]:
     codes: Counter[str] = Counter()
     models: defaultdict[tuple[str, str], _ModelFigures] = defaultdict(_ModelFigures)
     guards_by_day: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    fields = ("status", "error_code", "model", "provider", "started_at", "ended_at", "first_token_ms", "thinking_ms")
+    fields = (
+        "status",
+        "error_code",
+        "model",
+        "provider",
+        "started_at",
+        "resumed_at",
+        "ended_at",
+        "first_token_ms",
+        "thinking_ms",
+    )
     turns = Turn.objects.filter(started_at__gte=since).exclude(error_code__startswith=Turn.UNASKED)
     for row in turns.order_by().values(*fields, *TOKENS, *GUARDS).iterator():
         statuses[row["status"]] += 1
@@ -204,7 +214,7 @@ class _ModelFigures:
             self.input_with_known_cache += row["input_tokens"] or 0
         is_whole = row["status"] in (Turn.Status.COMPLETED, Turn.Status.ITERATION_CAPPED)
         if is_whole and row["ended_at"]:
-            duration_ms = int((row["ended_at"] - row["started_at"]).total_seconds() * 1000)
+            duration_ms = int((row["ended_at"] - (row["resumed_at"] or row["started_at"])).total_seconds() * 1000)
             for name, value in {**row, "duration_ms": duration_ms}.items():
                 if name in TIMES and value is not None:
                     self.times[name].append(value)

@@ -13,6 +13,7 @@ from reasoning.events import (
     AssistantMessage,
     AttachedFile,
     Compaction,
+    Continuation,
     Event,
     Reasoning,
     ToolCall,
@@ -26,10 +27,14 @@ StepPart = Reasoning | AssistantMessage | ToolCall
 
 @dataclass(slots=True)
 class HistoryStep:
-    """What one provider response left behind, in its order, and the results of its calls."""
+    """What one provider response left behind, in its order, and the results of its calls.
+
+    ``is_continued``: the person asked for the rest of its text, which the next step begins with.
+    """
 
     parts: list[StepPart] = field(default_factory=list)
     results: dict[str, ToolResult] = field(default_factory=dict)
+    is_continued: bool = False
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -56,7 +61,8 @@ class HistoryStep:
         dropped_ids = {id(part) for part in dropped}
         parts = [part for part in self.parts if id(part) not in dropped_ids]
         calls = {part.call_id for part in parts if isinstance(part, ToolCall)}
-        return HistoryStep(parts, {call_id: result for call_id, result in self.results.items() if call_id in calls})
+        results = {call_id: result for call_id, result in self.results.items() if call_id in calls}
+        return HistoryStep(parts, results, self.is_continued)
 
 
 @dataclass(slots=True)
@@ -163,6 +169,11 @@ class _TurnReader:
                 self._follows_result = True
             case TurnEnd():
                 self.turn.end = event.status
+            case Continuation():
+                self.turn.end = None
+                if self.turn.steps:
+                    step = self.turn.steps[-1]
+                    step.is_continued = bool(step.text) and not step.calls
 
     def _step_index(self, event: StepPart) -> int:
         if event.step is not None:

@@ -86,7 +86,7 @@ class Selector:
                 self.omissions.append(Omission(turn.question_seq, "replay 10", "the service refused this question"))
                 continue
             hides_images = turn.question_seq <= self.refused.images
-            selected.append(SelectedTurn(turn.question, steps, turn.attachments, hides_images))
+            selected.append(SelectedTurn(turn.question, steps, turn.attachments, hides_images, turn.is_running))
             self.sends_unanswered = self.sends_unanswered or (turn.has_failed and not steps)
         return tuple(selected)
 

@@ -105,6 +105,11 @@ class WhitespaceTrimmer:
         """True if the next text that is emitted begins with a line break that is held back. Live only."""
         return self._live and bool(self._held)
 
+    @property
+    def held(self) -> str:
+        """The white space that is held back."""
+        return "".join(self._held)
+
     def feed(self, text: str) -> str:
         """Return what is certainly not at an end."""
         if self._is_at_start:

@@ -87,14 +87,15 @@ class SectionParser:
     """Feed it visible text; it returns deltas on ANSWER and, a bullet each, on SUMMARY.
 
     ``live`` holds back line breaks of the answer only, so that no word waits for the next; it may end in blanks.
+    ``continues``: the text goes on where another one was cut off, so the blanks that it begins with belong to it.
     """
 
-    def __init__(self, *, live: bool = False) -> None:
+    def __init__(self, *, live: bool = False, continues: bool = False) -> None:
         self._deltas = DeltaBuffer()
-        self._answer = _Answer(live=live)
+        self._answer = _Answer(live=live, continues=continues)
         self._bullets = _Bullets(self._deltas)
         self._in_summary = False
-        self._is_at_start = True  # of the message, whose first blanks are dropped
+        self._is_at_start = not continues  # of the message, whose first blanks are dropped
         self._line = ""  # the current line, until its kind is decided
         self._is_decided = False
         self._follows_blank_line = True
@@ -113,6 +114,11 @@ class SectionParser:
     def has_pending_newline(self) -> bool:
         """True if the next text of the answer begins with a line break that is held back. Live only."""
         return self._answer.ends.has_pending_newline
+
+    @property
+    def last_blanks(self) -> str:
+        """The white space that the answer ended with. It belongs to an answer that was cut off."""
+        return self._answer.ends.held
 
     def feed(self, text: str) -> tuple[Delta, ...]:
         """Return what is certain now."""
@@ -272,14 +278,14 @@ class SectionParser:
 class _Answer:
     """The answer's text: blank lines at both ends dropped, its parts separated by one blank line."""
 
-    def __init__(self, *, live: bool) -> None:
+    def __init__(self, *, live: bool, continues: bool) -> None:
         self._code = CodeTracker()
         self._unread: list[str] = []  # text that the tracker hasn't read: few lines may be a heading
         self.ends = WhitespaceTrimmer(live=live, strips_start=False)
         self._seam = SeamGuard()  # a heading that was cut out must not join a delimiter
         self._leading: list[str] = []  # white space before the text of a part
         self._is_first_part = True
-        self._begins_part = True
+        self._begins_part = not continues
         self._is_after_removal = False
 
     def begin_section(self) -> None:
@@ -306,6 +312,7 @@ class _Answer:
             self._leading.clear()
             self._begins_part = self._is_first_part = False
         shown = self.ends.feed(text)
+        self._is_first_part = self._is_first_part and not shown
         if self._is_after_removal or self._seam.is_needed(shown):
             shown = self._seam.feed(shown, is_after_removal=self._is_after_removal)
             self._is_after_removal = self._is_after_removal and not shown

@@ -148,7 +148,7 @@ class StepMachine:
     def _begin_message(self, number: int) -> None:
         """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
         self._messages.append(_MessageText(number))
-        self._sections = SectionParser(live=True)
+        self._sections = SectionParser(live=True, continues=self._turn.continues)
         # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._answer_guard = RepeatGuard(self._turn.scratchpads)
@@ -157,6 +157,8 @@ class StepMachine:
         self._route_sections(self._sections.finish())
         # Only now: the section parser may still release text.
         self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush(), ends=True)
+        if self._messages[-1].answer and (partial or self._finish_reason in CUT_SHORT):
+            self._show_answer(self._sections.last_blanks)  # a text that continues this one is joined to them
         self._turn.masked += self._answer_redactor.counts.total()
 
     def _feed_fields(self, raw: RawFields) -> None:
@@ -342,8 +344,10 @@ class StepMachine:
             turn.summarise(next((message.bullets for message in reversed(self._messages) if message.bullets), []))
         summary = () if self._tool_calls else turn.summary
         # What is stored is what was shown, redacted once. Live, the last blanks were emitted.
-        texts = [(message.number, "".join(message.answer).rstrip()) for message in self._messages]
-        spoken = [(number, text) for number, text in texts if text] or (texts[-1:] if summary else [])
+        texts = [(message.number, "".join(message.answer)) for message in self._messages]
+        if not (partial or self._finish_reason in CUT_SHORT):
+            texts = [(number, text.rstrip()) for number, text in texts]
+        spoken = [(number, text) for number, text in texts if text.strip()] or (texts[-1:] if summary else [])
         events: dict[int, list[AssistantMessage]] = {}
         for position, (number, text) in enumerate(spoken, 1):
             phase = phases.get(number, "")
@@ -353,10 +357,12 @@ class StepMachine:
                 summary=summary if position == len(spoken) else (),
                 citations=tuple(map(citation_to_json, check_citations(text, turn.sources))),
                 partial=partial,
+                continues=turn.continues and bool(text),
                 step=self.number,
                 phase=phase,
                 model=turn.model if phase else "",
                 provider=turn.provider if phase else "",
             )
+            turn.continues = turn.continues and not text
             events.setdefault(number, []).append(message)
         return events

@@ -43,6 +43,24 @@ class TokenUsage:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class EndedPart:
+    """What a turn holds already that runs again, to be continued. Product 41.
+
+    ``steps`` is how many it has had; ``is_text_cut``: its text is continued, else what comes is a text of its own.
+    """
+
+    steps: int = 0
+    answer: str = ""
+    thinking: str = ""  # redacted
+    is_text_cut: bool = False
+    trace: tuple[ToolTraceStep, ...] = ()
+    sources: tuple[Source, ...] = ()
+    summary: tuple[str, ...] = ()
+    summary_source: str = ""
+    usage: TokenUsage = TokenUsage()
+
+
 class TurnMachine:
     """Decides what the deltas of one turn are.
 
@@ -60,21 +78,26 @@ class TurnMachine:
         starts_in_reasoning: bool = False,
         thinking_format: str = "",
         limits: TurnLimits | None = None,
+        before: EndedPart | None = None,
     ) -> None:
         self.turn_id, self.model, self.provider = turn_id, model, provider
         self.family = find_thinking_format(model, thinking_format)
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning
         self.room = Room(limits or TurnLimits())
-        self.has_thinking = self.has_answer = False
+        before = before or EndedPart()
+        self.continues = before.is_text_cut  # the next text goes on where the last one was cut off
+        self.has_thinking = bool(before.thinking)
+        self.has_answer = bool(before.answer) and not before.is_text_cut
+        self.room.of_answer(before.answer)
+        self.room.of_thinking(before.thinking)
         self.scratchpads: list[Scratchpad] = []  # of all steps: a summary may repeat what an earlier one noted
-        self._sources: list[Source] = []
-        self._trace: list[ToolTraceStep] = []
-        self.step = -1  # the number of the present one
-        self.usage = TokenUsage()
+        self._sources = list(before.sources)
+        self._trace = list(before.trace)
+        self.step = before.steps - 1  # the number of the present one
+        self.usage = before.usage
         self.reported_input = 0  # tokens of the newest request, as its service reports them
-        self.summary: tuple[str, ...] = ()
-        self.summary_source = ""
+        self.summary, self.summary_source = before.summary, before.summary_source
         self.dropped_bullets = 0
         self.counters = Counters()  # of all steps
         self.masked = 0  # places in the answer, the thinking and the trace
@@ -117,6 +140,8 @@ class TurnMachine:
         """Guard the bullets of a summary; with fewer than two left, build them from the trace. Spec 004 summary."""
         guard = partial(guard_bullets, system_prompt=self._system_prompt, scratchpad=self.scratchpad)
         guarded = guard(bullets)
+        if self.summary and not guarded.shown:
+            return  # that of the part before a continuation
         self.dropped_bullets += guarded.dropped
         from_trace: tuple[str, ...] = ()
         if len(guarded.shown) < MIN_BULLETS:

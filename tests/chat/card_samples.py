@@ -16,6 +16,7 @@ from lxml import html as markup
 from chat.cards.view_models import (
     AnswerView,
     ArgView,
+    CardActions,
     ContextView,
     LinkView,
     QuestionView,
@@ -49,16 +50,27 @@ ANSWER = AnswerView(
     steps=(STEP,),
     steps_label="1 step",
     steps_detail="4 results · 0.4 s",
-    trace_url="/trace/a1/",
-    copy_url="/copy/a1/",
-    retry_url="/retry/a1/",
+    actions=CardActions(
+        copy_url="/copy/a1/",
+        retry_url="/retry/a1/",
+        is_retry_offered=True,
+        trace_url="/trace/a1/",
+        usage_label="812 in · 340 think · 410 out",
+    ),
     thinking=ThinkingView("Thought for 12 s", 340, "/thinking/a1/"),
     sources=(SourceView(1, "/filings/x/#item-7-p31", "10-K · 2026-02-26 · Item 7"),),
     found_label="2 quotations found word for word",
-    usage_label="812 in · 340 think · 410 out",
 )
 BARE = replace(ANSWER, points=(), steps=(), steps_label="0 steps", steps_detail="", thinking=None, sources=())
-LIVE = replace(BARE, status="streaming", status_text="Searching filings…", elapsed_s=2, found_label="", usage_label="")
+LIVE = replace(
+    BARE,
+    status="streaming",
+    status_text="Searching filings…",
+    elapsed_s=2,
+    found_label="",
+    actions=CardActions(trace_url="/trace/a1/"),
+    thinking=ThinkingView("Thinking…", 0, "/thinking/a1/"),
+)
 QUESTION = QuestionView("a1-q", 1, "What would breach the covenants?", AT)
 
 

@@ -205,9 +205,9 @@ def test_card_of_a_saved_question_offers_to_send_it(alice, asked):
     card = build.answer_card(eventlog.turn_record(kept), Visibility())
 
     assert (card.status, card.notice, card.ended_label) == ("stopped", "Saved, not asked yet.", "")
-    assert (card.answer_html, card.feedback, card.usage_label) == ("", None, "")
+    assert (card.answer_html, card.actions.feedback, card.actions.usage_label) == ("", None, "")
     assert "Saved, not asked yet." in page
-    [send] = lxml.html.fromstring(page).xpath(f"//button[@hx-post='{card.retry_url}']")
+    [send] = lxml.html.fromstring(page).xpath(f"//button[@hx-post='{card.actions.retry_url}']")
     assert (send.text_content().strip(), send.get("data-icon")) == ("Send", "send")
 
 

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from chat.cards.view_models import (
     AnswerView,
     ArgView,
+    CardActions,
     FeedbackView,
     LinkView,
     SourceView,
@@ -38,7 +39,9 @@ pytestmark = pytest.mark.urls("tests.chat.card_samples")
 
 PARTS = ["head", "status", "answer", "points", "trace_label", "steps", "thinking_label", "sources", "actions", "notice"]
 HIDDEN = Visibility(show_reasoning=False, summary=False, trace=False, thinking="none")
-WITHHELD = replace(ANSWER, sees=Visibility(thinking="withheld"), thinking=ThinkingView("Thought for 1 s", 9, ""))
+WITHHELD = replace(
+    ANSWER, sees=Visibility(thinking="withheld"), thinking=ThinkingView("Thought for 1 s", 9, state="withheld")
+)
 HOSTILE_ARGS = (ArgView(HOSTILE, HOSTILE), ArgView("a", HOSTILE, HOSTILE), ArgView("b", "", HOSTILE))
 HOSTILE_LINK = LinkView(HOSTILE, HOSTILE)
 HOSTILE_STEP = StepView(HOSTILE, "failed", HOSTILE, HOSTILE_ARGS, HOSTILE, HOSTILE, (HOSTILE_LINK,), HOSTILE)
@@ -60,7 +63,7 @@ HOSTILE_ANSWER = AnswerView(
     sources=(SourceView(1, HOSTILE, HOSTILE),),
     found_label=HOSTILE,
     unfound=(HOSTILE,),
-    usage_label=HOSTILE,
+    actions=CardActions(copy_url="/copy/", feedback=FeedbackView("a1", note=HOSTILE), usage_label=HOSTILE),
     error=HOSTILE,
 )
 
@@ -141,7 +144,7 @@ def test_streaming_card_has_every_shell_empty():
 @pytest.mark.spec("004 flags")
 @pytest.mark.parametrize("view", [LIVE, BARE])
 def test_hidden_reasoning_leaves_no_shell(view):
-    assert all_of(card(replace(view, sees=HIDDEN)), ".work") == []
+    assert all_of(card(replace(view, sees=HIDDEN, thinking=None)), ".work") == []
 
 
 @pytest.mark.spec("000 dom")
@@ -158,7 +161,7 @@ def test_thinking_is_closed_and_its_button_says_so():
 
 
 def test_withheld_line_is_empty_until_there_was_thinking():
-    line = one(card(replace(LIVE, sees=WITHHELD.sees)), ".disclosure--line")
+    line = one(card(replace(LIVE, thinking=ThinkingView("", 0, state="pending"))), ".disclosure--line")
 
     assert (line.text, len(line)) == (None, 0)
 
@@ -199,7 +202,7 @@ def test_open_block_is_html_with_the_number_of_its_last_change():
     ],
 )
 def test_ending_is_told_with_one_retry(ending, sentence):
-    ended = card(ending)
+    ended = card(replace(ending, actions=CardActions(retry_url="/retry/a1/")))
     (retry,) = all_of(ended, "[formaction=/retry/a1/]")
 
     assert words(all_of(ended, "#m-a1-notice")) == f"{sentence} Retry"
@@ -241,16 +244,16 @@ def test_step_state_is_an_icon_and_a_word(state):
 
 def test_closed_card_is_light():
     """ui bar H2: at most 45 nodes."""
-    closed = replace(ANSWER, steps=(), feedback=FeedbackView("a1"))
+    closed = replace(ANSWER, steps=(), actions=replace(ANSWER.actions, feedback=FeedbackView("a1")))
 
     drawn = card(closed)
     assert len(drawn.xpath(".//*[not(ancestor::template)]")) <= 45
 
 
 def test_trace_on_request_is_asked_for_by_a_button():
-    asked = replace(BARE, sees=Visibility(trace=False, trace_on_request=True), steps_detail="4 results")
+    asked = replace(BARE, actions=CardActions(can_show_steps=True))
 
     button = one(card(asked), "[data-trace-request]")
 
     assert button.getparent().get("hx-post")
-    assert all_of(card(replace(asked, steps_detail="")), "[data-trace-request]") == []
+    assert all_of(card(BARE), "[data-trace-request]") == []

@@ -1,24 +1,33 @@
-"""Continue: a cut-off answer is continued in a new turn, which is sent its text."""
+"""Continue: the rest of a cut-off answer is asked for and joined to it, in the same turn."""
 
 import json
+from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 
 from accounts.models import User
+from chat import eventlog
+from chat.cards import continuation
+from chat.eventlog import write
+from chat.html import render_answer
 from chat.models import Conversation, Turn
+from chat.turns import finish, queue
+from chat.turns.manager import turn_manager
 from reasoning.events import AssistantMessage, TurnStatus
-from tests.chat.asking import ask, ended, owner_of, questions
+from reasoning.prompt import CONTINUE
+from tests.chat.asking import ask, ended, following, owner_of, until
 from tests.factories import client_of, end_turn, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SENTENCE = "Continue your answer exactly where it stopped. So far it reads:"
 SO_FAR = "The first half,\n\nand then"
 
 
-def cut_off(conversation: Conversation, status: TurnStatus = "interrupted", *, text: str = SO_FAR) -> Turn:
+def cut_off(
+    conversation: Conversation, status: TurnStatus = "interrupted", *, text: str = SO_FAR, question: str = "Why?"
+) -> Turn:
     """Make a turn whose answer has no end."""
-    turn = open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text=question)
     end_turn(turn, [AssistantMessage(text=text, partial=True, step=1)] if text else [], status=status)
     return turn
 
@@ -55,45 +64,112 @@ def test_only_an_answer_that_was_cut_off_can_be_continued(alice, conversation, s
         assert (refused.status_code, Turn.objects.count()) == (409, 1)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-async def test_new_turn_is_sent_the_text_so_far_and_its_card_folds_it(upstream, alice, conversation, language):
-    turn = await database_sync_to_async(cut_off)(conversation)
-    upstream.script([{"content": "it ends."}])
+CUT_TEXTS = {
+    "word": ("It is a conti", "nuation of it."),
+    "list": ("1. one\n2. t", "wo\n3. three"),
+    "list at a line": ("- one\n", "- two"),
+    "table": ("| a | b |\n|---|---|\n| 1 | 2 |", "\n| 3 | 4 |"),
+    "code": ("```python\ndef f(x):\n    ret", "urn x\n```"),
+    "sentence": ("The first half,\n\nand then", " it ends."),
+}
 
-    client = await owner_of(conversation)
-    await client.post(address(turn), headers={"Accept-Language": language})
-    await ended(conversation, 2)
+
+async def cut_by_length(upstream: Any, conversation: Conversation, text: str, rest: dict[str, Any]) -> Turn:
+    """Ask, get an answer that reached its limit, and ask for the rest."""
+    upstream.script([{"content": text, "finish": "length"}, rest])
+    turn = await ask(conversation)
+    answer = await (await owner_of(conversation)).post(address(turn))
+    assert answer.status_code == 303
+    return await ended(conversation)
+
+
+@pytest.mark.spec("product 41")
+@pytest.mark.parametrize("kind", CUT_TEXTS)
+async def test_rest_is_joined_to_the_cut_answer_in_the_same_turn(upstream, alice, conversation, kind):
+    text, rest = CUT_TEXTS[kind]
+
+    turn = await cut_by_length(upstream, conversation, text, {"content": rest})
+
+    record = (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    assert (turn.number, turn.status, record.answer) == (1, "completed", text + rest)
     page = await database_sync_to_async(page_of)(alice, conversation)
-
-    [request] = upstream.requests()
-    sent = request["body"]["messages"][-1]["content"]
-    assert request["verdict"] == "accepted"
-    assert sent.startswith("Why?\n\n")  # without an answer of its own, the first question is joined with this one
-    assert sent.endswith(f"\n\n{SO_FAR}")
-    assert (SENTENCE in sent) is (language == "en")
-    [fold] = page.split('<details class="question question--long">')[1:]
-    assert SO_FAR in fold.split("</details>")[0]
-    assert page.count("and then</p>") == 2  # in the answer that was cut off, and in the fold
+    assert str(render_answer(text + rest, ())) in page
+    assert page.count('data-role="user"') == 1
+    assert f'action="{address(turn)}"' not in page
 
 
-async def test_text_that_is_too_long_loses_its_beginning(upstream, conversation, settings):
-    settings.MESSAGE_MAX_CHARS = 100
-    turn = await database_sync_to_async(cut_off)(conversation, text="a" * 90 + "the end")
-    upstream.script([{"content": "it ends."}])
+@pytest.mark.spec("product 41")
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_request_for_the_rest_has_the_answer_so_far(upstream, conversation, settings, api):
+    settings.OPENAI_API, settings.OPENAI_MODEL = api, "gpt-5-mini" if api == "responses" else "plain-model"
+    turn = await cut_by_length(upstream, conversation, "one, tw", {"content": "o, three"})
+    upstream.script([{"content": "Yes."}])
+    await ask(conversation, "Sure?")
+
+    for request in upstream.requests()[1:]:
+        sent = request["body"].get("messages") or request["body"]["input"]
+        said = [(entry["role"], entry["content"]) for entry in sent if entry["role"] != "system"]
+        assert said[:3] == [("user", "Why?"), ("assistant", "one, tw"), ("user", CONTINUE)]
+    assert said[3:] == [("assistant", "o, three"), ("user", "Sure?")]
+    assert (upstream.refusals(), turn.status) == ([], "completed")
+
+
+@pytest.mark.spec("product 41")
+async def test_continuing_that_fails_leaves_the_answer_and_can_be_tried_again(upstream, alice, conversation):
+    turn = await cut_by_length(
+        upstream, conversation, "one, tw", {"content": "never", "faults": [{"kind": "http_error", "status": 401}]}
+    )
+
+    page = await database_sync_to_async(page_of)(alice, conversation)
+    assert (turn.status, page.count("one, tw")) == ("errored", 1)
+    assert f'action="{address(turn)}"' in page
+    upstream.script([{"content": "o"}])
+    await (await owner_of(conversation)).post(address(turn))
+    turn = await ended(conversation)
+    record = (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    assert (turn.status, turn.error_code, record.answer) == ("completed", "", "one, two")
+
+
+@pytest.mark.spec("product 41")
+async def test_stop_keeps_what_came_of_the_rest(upstream, conversation):
+    upstream.script(
+        [{"content": "one, tw", "finish": "length"}, {"deltas": [{"content": "o, three"}, {"hold": "rest"}]}]
+    )
+    turn = await ask(conversation)
+    async with following(conversation) as events:
+        await (await owner_of(conversation)).post(address(turn))
+        while "text" not in [event["kind"] for event in await until(events, "text", "ended")]:
+            pass
+        await turn_manager.stop(conversation.pk)
+    turn = await ended(conversation)
+
+    record = (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    assert turn.status == "aborted"
+    assert record.answer.startswith("one, two")
+
+
+@pytest.mark.spec("product 41")
+async def test_offline_analyst_writes_the_rest(conversation):
+    whole = await ask(conversation, "What are you?")
+    answer = (await database_sync_to_async(eventlog.turn_record)(whole)).answer_record().answer
+    turn = await database_sync_to_async(cut_off)(conversation, text=answer[:20], question="What are you?")
 
     await (await owner_of(conversation)).post(address(turn))
-    await ended(conversation, 2)
+    turn = await ended(conversation, 2)
 
-    sent = upstream.requests()[0]["body"]["messages"][-1]["content"].removeprefix("Why?\n\n")
-    assert len(sent) == 100
-    assert sent.startswith(f"{SENTENCE}\n\n…a")
-    assert sent.endswith("the end")
+    assert (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record().answer == answer
 
 
-def test_other_questions_are_not_folded(alice, conversation):
-    make_turn(conversation, question="Continue\n\nplease")
+@pytest.mark.spec("product 41")
+def test_process_that_dies_while_it_continues_keeps_what_was_shown(conversation):
+    turn = cut_off(conversation, text="- one\n- tw")
+    queue.resume(turn)
+    write.save_checkpoints({turn.pk: ("- one\n- two\n- th", "", {})})
 
-    assert "question--long" not in page_of(alice, conversation)
+    finish.interrupt_turn(turn)
+
+    assert eventlog.turn_record(turn).answer_record().answer == "- one\n- two\n- th"
+    assert continuation.can_continue(turn, eventlog.turn_record(turn).answer_record())
 
 
 def test_older_answer_is_not_continued(alice, conversation):
@@ -117,13 +193,12 @@ async def test_continue_after_the_step_limit_goes_on_with_the_finished_calls(ups
     page = (await client.get(f"/chats/{conversation.pk}/")).content.decode()
 
     answer = await client.post(address(capped))
-    turn = await ended(conversation, 2)
+    turn = await ended(conversation)
 
     assert "Stopped after 2 steps." in page
     assert f'action="{address(capped)}"' in page
     assert (capped.status, answer.status_code, turn.status) == ("iteration_capped", 303, "completed")
     sent = json.dumps(upstream.requests()[2]["body"])
     assert [f"n{n}" in sent for n in range(3)] == [True, True, False]
-    assert "Go on where you stopped" in sent
-    assert upstream.refusals() == []
-    assert len(await database_sync_to_async(questions)(conversation)) == 2
+    assert CONTINUE not in sent
+    assert (upstream.refusals(), turn.pk) == ([], capped.pk)

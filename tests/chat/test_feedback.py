@@ -101,13 +101,15 @@ def test_the_line_below_an_answer_says_what_it_cost(alice, settings):
     [rows] = eventlog.turns(conversation.pk)
 
     assert (
-        build.answer_card(rows, Visibility()).usage_label
+        build.answer_card(rows, Visibility()).actions.usage_label
         == "Input: 812 tokens\nReasoning: 340 tokens\nOutput: 410 tokens\nDuration: 6.1 s"
     )
     hidden = Visibility(reasoning_possible=False)
-    assert build.answer_card(rows, hidden).usage_label == "Input: 812 tokens\nOutput: 410 tokens\nDuration: 6.1 s"
+    assert (
+        build.answer_card(rows, hidden).actions.usage_label == "Input: 812 tokens\nOutput: 410 tokens\nDuration: 6.1 s"
+    )
     # What a service doesn't count is left out
     for known, line in (("input_tokens", "Input: 812 tokens\n"), ("output_tokens", "Output: 750 tokens\n"), ("", "")):
         Turn.objects.update(**{name: value if name == known else None for name, value in figures.items()})
         [rows] = eventlog.turns(conversation.pk)
-        assert build.answer_card(rows, hidden).usage_label == f"{line}Duration: 6.1 s"
+        assert build.answer_card(rows, hidden).actions.usage_label == f"{line}Duration: 6.1 s"

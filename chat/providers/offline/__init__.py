@@ -20,6 +20,7 @@ from chat.providers.offline.question import Question, read_conversation, stems_o
 from chat.providers.offline.ranking import unknown_name
 from chat.providers.offline.reply import FAILED_SEARCH, NO_SEARCH, SMALL_TALK, Reply, answer, overview, select
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
+from reasoning.prompt import CONTINUE
 
 SEARCH_TOOL = "searchFilings"
 OVERVIEW_QUERY = "business overview company general background subsidiaries"
@@ -59,6 +60,7 @@ class OfflineAnalyst:
         """Yield the pieces of one response. Needs nothing from outside and never fails."""
         # In a thread: weighing a few hundred sentences takes milliseconds that other streams would wait for.
         step = await asyncio.to_thread(decide, request.body.get("messages") or (), request.tools)
+        answer_so_far = cut_answer(request.body.get("messages") or ())
         deltas: list[dict[str, Any]] = [{"reasoning_content": piece} for piece in _PIECES.findall(step.thinking)]
         if isinstance(step, ToolRequest):
             arguments = encode(step.arguments).decode()
@@ -69,6 +71,8 @@ class OfflineAnalyst:
             for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
                 calls.append({"function": {"arguments": arguments[start : start + _ARGUMENT_PIECE_CHARS]}})
             deltas += [{"tool_calls": [{"index": 0, **call}]} for call in calls]
+        elif answer_so_far and step.answer.startswith(answer_so_far):
+            deltas = [{"content": piece} for piece in _PIECES.findall(step.answer[len(answer_so_far) :])]
         else:
             deltas += [{"content": piece} for piece in _PIECES.findall(write_sections(step, request.instructions))]
         for fields in deltas:
@@ -81,6 +85,17 @@ class OfflineAnalyst:
         thought = len(step.thinking) // 4
         said = sum(len(encode(delta)) - len('{"content":""}') for delta in deltas if "reasoning_content" not in delta)
         yield RawUsage(sent // 4, thought + max(said // 4, 0), thought)
+
+
+def cut_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the answer whose rest is asked for at the end of these messages; empty where none is."""
+    text = ""
+    for message in reversed(messages):
+        if message.get("role") == "assistant" and not message.get("tool_calls"):
+            text = f"{message.get('content') or ''}{text}"
+        elif message.get("content") != CONTINUE:
+            break
+    return text if messages and messages[-1].get("content") == CONTINUE else ""
 
 
 def write_sections(reply: Reply, instructions: str) -> str:

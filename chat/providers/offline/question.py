@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from chat.providers.offline.passages import ToolMessage, read_result
+from reasoning.prompt import CONTINUE
 from reasoning.replay.attachments import question_alone
 
 AnswerKind = Literal["figure", "money", "percent", "date", "person", "agent", "reason", "cause", "any"]
@@ -363,7 +364,7 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, 
         content = message.get("content")
         text = content if isinstance(content, str) else ""
         match message.get("role"):
-            case "user":
+            case "user" if content != CONTINUE:
                 turns.append(PastTurn(question_alone(content)))  # the search returns what attached files say
             case "tool" if turns:
                 turns[-1].results.append(read_result(text))

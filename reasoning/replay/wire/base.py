@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from reasoning.events import AssistantMessage, AttachedFile, Reasoning
+from reasoning.prompt import CONTINUE
 from reasoning.replay.attachments import framed_question
 from reasoning.replay.dialects import Control, Dialect, IdRule
 from reasoning.replay.history import HistoryStep
@@ -44,6 +45,7 @@ class SelectedTurn:
     steps: tuple[SelectedStep, ...]
     attachments: tuple[AttachedFile, ...] = ()
     hides_images: bool = False  # the receiver refused them
+    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,10 @@ class WireFormat(ABC):
             text, images = framed_question(turn.question, turn.attachments, takes_images=sees_images)
             if text or images:
                 entries.append(self.question(text, images))
-            for selected in turn.steps:
+            for number, selected in enumerate(turn.steps, 1):
                 entries += self.step(selected, dialect, origin, call_ids)
+                if selected.step.is_continued and (number < len(turn.steps) or turn.is_running):
+                    entries.append(self.question(CONTINUE, ()))
         entries, repairs = self.repaired(entries)
         return (self.alternating(entries) if alternates_roles else entries), repairs
 
