@@ -424,7 +424,7 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Conte
 def split_question(text: str) -> list[str]:
     """Return the halves of *What did it cost, and is it insured?*; one where it has none."""
     halves = [half for half in _HALVES.split(" ".join(text.split()), maxsplit=1) if half.strip()]
-    return halves if len(halves) > 1 and all(_CLAUSE.search(half) for half in halves) else [text]
+    return halves if len(halves) > 1 and all(_CLAUSE.search(half) or _LEAD.match(half) for half in halves) else [text]
 
 
 def named_companies(text: str, companies: Iterable[str]) -> list[str]:
