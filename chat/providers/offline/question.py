@@ -463,7 +463,7 @@ def complete(text: str, context: Context) -> Question:
 
     # 1. *And the year before?*
     if shift := _OTHER_YEAR.search(question.text):
-        years = question.years or (previous.years if previous and is_lead_or_bare(question) else frozenset())
+        years = question.years or (previous.years if previous and (is_lead or not question.topics) else frozenset())
         base = min(map(int, years)) if years else context.year
         if base:
             other = str(base + (1 if re.search("after|next|following", shift[0], re.I) else -1))
@@ -502,8 +502,3 @@ def complete(text: str, context: Context) -> Question:
         frames = (*question.frames, *(word for word in before if word not in topics))
         return replace(question, frames=tuple(dict.fromkeys(frames)), kind=kind if fragment else question.kind)
     return question
-
-
-def is_lead_or_bare(question: Question) -> bool:
-    """Say whether a question only makes sense after another one: *and …*, or one without a topic."""
-    return bool(_LEAD.match(question.text)) or not question.topics
