@@ -28,7 +28,7 @@ class Text(NamedTuple):
 
     code: str
     reason: str
-    user: Promise
+    user: Promise | str  # empty: users need not know
     staff: Promise
 
 
@@ -418,6 +418,15 @@ TEXTS: tuple[Text, ...] = (
         _(
             "This model’s service accepts no tools, so this answer was generated without them. A server such as vLLM "
             "or llama.cpp may need an option for tool calls."
+        ),
+    ),
+    Text(
+        "",
+        "offline",
+        "",
+        _(
+            "The offline analyst answers, since no model is connected. To connect one, put its address into .env and "
+            "restart, or add a model profile."
         ),
     ),
     Text(

@@ -26,11 +26,12 @@ from chat.models import Filing, Passage
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
 MANIFEST = "manifest.json"
 # What to ask of them. In English in every language, as they are: the offline analyst searches for these words.
+# Each is a title, too, of which a narrow list shows the beginning: its subject comes first.
 STARTERS = (
-    "How much debt does Northwind Tidal have?",
-    "What would breach Northwind Tidal’s debt covenants?",
-    "How does Calder Ridge explain the fall in its gross margin?",
-    "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
+    "Northwind Tidal’s debt: how much is it?",
+    "Covenant breach: what would breach Northwind Tidal’s debt covenants?",
+    "Gross margin drop: how does Calder Ridge explain the fall?",
+    "Ammonia leaks: what did they cost Calder Ridge, and is any of it insured?",
 )
 
 _SLUG_CHARS = 110

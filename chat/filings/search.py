@@ -119,7 +119,7 @@ def found_passage(passage: Passage, terms: Iterable[str]) -> Source:
 def named_in(text: str, companies: Iterable[str]) -> list[str]:
     """Return the companies that a question names, in the order in which it names them.
 
-    Case counts for ordinary words: *apple* in a cased sentence is fruit.
+    Case counts for ordinary words: *apple* in a cased sentence is fruit, *calder ridge* is a name.
     """
     words = _WORD.findall(text)
     folded = [fold_word(word) for word in words]
@@ -129,7 +129,8 @@ def named_in(text: str, companies: Iterable[str]) -> list[str]:
         core = core_words(company)
         needed = 1 if core and core[0] not in _COMMON else min(2, len(core))
         for place in range(len(folded) - needed + 1) if core else ():
-            is_name = words[place][0].isupper() or words[place][0].isdigit() or not is_cased or needed > 1
+            is_followed = len(core) > 1 and folded[place : place + 2] == core[:2]
+            is_name = words[place][0].isupper() or words[place][0].isdigit() or not is_cased or is_followed
             if is_name and folded[place : place + needed] == core[:needed]:
                 places[company] = place
                 break

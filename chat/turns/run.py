@@ -214,9 +214,11 @@ class TurnRun:
             return REFUSED_SETTINGS[self._refused_setting]
         if self._hides_images:
             return "refused_images" if self.started.choice.takes_images else "images"
-        is_offline = self.started.choice.config.is_offline
-        has_looked_up = bool(self._machine and self._machine.trace)
-        return "tools" if self._lacks_tools and not (is_offline or has_looked_up) else ""
+        if self._machine and self._machine.trace:
+            return ""
+        if self.started.choice.config.is_offline:
+            return "offline"
+        return "tools" if self._lacks_tools else ""
 
     async def _finish(self, status: TurnStatus, fields: dict[str, Any]) -> None:
         if self._step:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.people import NARROW, Person
 from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
 
-QUESTION = "What would breach Northwind Tidal’s debt covenants?"
+QUESTION = "Covenant breach: what would breach Northwind Tidal’s debt covenants?"
 
 
 def test_starter_question_streams_to_a_complete_card(visit, offline):

@@ -160,3 +160,8 @@ def test_turns_of_earlier_versions_stay_readable(fields: dict[str, Any], for_sta
     turn = Turn(**{"status": "errored", **fields})
 
     assert error_texts.turn_error_text(turn, for_staff=for_staff) == text
+
+
+def test_only_staff_are_told_how_to_connect_a_model():
+    assert error_text("", "offline", for_staff=False) == ""
+    assert ".env" in error_text("", "offline", for_staff=True)

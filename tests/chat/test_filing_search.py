@@ -94,6 +94,7 @@ def test_address_that_is_none_of_ours_gives_nothing(demo, form):
     [
         ("How did Apple's sales do?", ["Apple Inc."]),
         ("Does Home Depot stock apple trees?", ["The Home Depot, Inc."]),
+        ("Does home depot have stores in Ohio?", ["The Home Depot, Inc."]),
         ("mcdonalds restaurants", ["McDonald’s Corporation"]),
         ("Which lessee does the Commonwealth fund want?", ["Commonwealth Income & Growth Fund V"]),
         ("What was Tesla's revenue?", []),

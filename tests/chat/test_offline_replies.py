@@ -128,12 +128,12 @@ async def test_text_of_another_company_is_no_answer(question):
     assert "No filing of" in await answer(question, HARBOUR)
 
 
-@pytest.mark.parametrize("question", ["Hello!", "thanks", "Who are you?", "What can you do?", "are you a chatbot", "?"])
-async def test_small_talk_is_answered_with_what_it_is_and_how_to_connect_a_model(question):
+@pytest.mark.parametrize("question", ["Hello!", "thanks", "Who are you?", "Tell me more", "are you a chatbot", "?"])
+async def test_small_talk_is_answered_with_what_it_can_do_and_no_advice_on_settings(question):
     said = text(await respond(question))
 
-    assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in said
     assert "offline analyst" in said
+    assert not any(word in said for word in ("OPENAI", ".env", "restart"))
 
 
 @pytest.mark.parametrize("message", ["", "Timed out.", "[]", "{}", '{"passages": 3}', "[" * 5000])

@@ -10,19 +10,41 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from chat.providers.base import ProviderRequest
 from chat.providers.offline.passages import ToolMessage
-from chat.providers.offline.question import Question, read_conversation, stems_of
-from chat.providers.offline.ranking import unknown_name
-from chat.providers.offline.reply import FAILED_SEARCH, NO_SEARCH, SMALL_TALK, Reply, answer, overview, select
+from chat.providers.offline.question import (
+    CONTINUES,
+    Context,
+    Question,
+    complete,
+    named_companies,
+    read_conversation,
+    read_question,
+    split_question,
+    stems_of,
+)
+from chat.providers.offline.ranking import THRESHOLD, unknown_name
+from chat.providers.offline.reply import (
+    FAILED_SEARCH,
+    NO_SEARCH,
+    SMALL_TALK,
+    Reply,
+    answer,
+    join,
+    list_filings,
+    overview,
+    select,
+)
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 from reasoning.prompt import CONTINUE
 
 SEARCH_TOOL = "searchFilings"
+LIST_QUERY = "exact name of registrant as specified in its charter form"
 OVERVIEW_QUERY = "business overview company general background subsidiaries"
 _LIMIT, _OVERVIEW_LIMIT = 8, 20
 _MAX_COMPANY_CHARS = 200
@@ -115,34 +137,75 @@ def encode(value: Any) -> bytes:
 
 
 def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> ToolRequest | Reply:
-    """Choose the next step: search for the last question, or answer from the tool message that came back."""
-    question, results = read_conversation(messages)
-    functions = (tool.get("function") for tool in tools)
-    may_search = any(isinstance(one, Mapping) and one.get("name") == SEARCH_TOOL for one in functions)
+    """Choose the next step: search for the last question, or answer from the tool messages that came back."""
+    text, context, results = read_conversation(messages)
+    question = complete(text, context)
     if not results:
-        if question.is_small_talk:
+        continues = context.previous and CONTINUES.match(text) and not question.is_about_analyst
+        if read_question(text).is_small_talk and not continues:
             return SMALL_TALK
-        return search(question) if may_search else NO_SEARCH
+        functions = (tool.get("function") for tool in tools)
+        if not any(isinstance(one, Mapping) and one.get("name") == SEARCH_TOOL for one in functions):
+            return NO_SEARCH
+    # The steps are replayed: each search that was made gets the result that came back for it.
+    steps = look_up(text, context)
+    step = next(steps)
+    try:
+        for result in results:
+            if result is None:
+                return FAILED_SEARCH
+            step = steps.send(result)
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+    return step
 
-    result = results[-1]
-    if result is None:
-        return FAILED_SEARCH
-    if result.searched.query.startswith(OVERVIEW_QUERY):
-        return overview(question, result)
-    if may_search and len(results) == 1:
-        if len(result.companies) == 1 and question.is_overview(result.companies[0]):
+
+def look_up(text: str, context: Context) -> Generator[ToolRequest, ToolMessage, Reply]:
+    """Answer a message, each of its halves by searches of its own. Yields searches, and is sent their results."""
+    halves = split_question(text)
+    found: list[tuple[Question, ToolMessage]] = []
+    for half in halves:
+        question = complete(half, context)
+        if question.asks_list:
+            result = yield ToolRequest(
+                "It asks which filings are here. I look for their cover pages.",
+                {"query": f"{LIST_QUERY} {question.query}", "limit": _OVERVIEW_LIMIT},
+            )
+            return list_filings(result)
+        result = yield search(question)
+        if question.likely_company:
+            # The search knows all companies: it is narrowed where the question names one.
+            named = named_companies(question.text, result.searched.companies)
+            again = complete(half, replace(context, known={*context.known, *named}))
+            if not named:
+                again = replace(question, company=question.likely_company, likely_company=None)
+            if (again.query, again.company) != (question.query, question.company):
+                other = yield search(again)
+                if named or best_score(again, other) >= min(THRESHOLD, best_score(question, result)):
+                    question, result = again, other
+        if len(result.companies) == 1 and question.is_overview(result.companies[0]) and len(halves) == 1:
             name = result.companies[0][:_MAX_COMPANY_CHARS]
             thinking = f"Only a company is named: {name.rstrip('.')}. I look for where its filing says what it does."
             arguments = {"query": f"{OVERVIEW_QUERY} {name}", "limit": _OVERVIEW_LIMIT, "company": name}
-            return ToolRequest(thinking, arguments)
+            return overview(question, (yield ToolRequest(thinking, arguments)))
+        results = [result]
         if question.company and may_name_another(question, result):
             thinking = "The question may name another company. I look in all filings."
-            return search(replace(question, company=None), thinking)
-        may_widen = question.wide_query != question.query and not unknown_name(question, result)
-        if may_widen and best_score(question, result) < _GOOD_SCORE:
-            return search(question, "No good answer yet. I look for words that mean about the same.", is_wide=True)
-    # With more words, or in all filings, more is found, and not always better.
-    return answer(question, max(filter(None, results), key=lambda one: best_score(question, one)))
+            results.append((yield search(replace(question, company=None), thinking)))
+        elif (
+            question.wide_query != question.query
+            and not unknown_name(question, result)
+            and best_score(question, result) < _GOOD_SCORE
+        ):
+            thinking = "No good answer yet. I look for words that mean about the same."
+            results.append((yield search(question, thinking, is_wide=True)))
+        # With more words, or in all filings, more is found, and not always better.
+        found.append((question, max(results, key=partial(best_score, question))))
+        # The next half refers to this one.
+        company = question.company or (result.searched.companies[0] if len(result.searched.companies) == 1 else None)
+        context = replace(context, previous=question, names=question.names, company=company)
+    return join([answer(question, result) for question, result in found], halves)
 
 
 def best_score(question: Question, result: ToolMessage) -> float:

@@ -6,12 +6,12 @@ English only, by patterns and word lists. Words are compared by crude stems, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from chat.providers.offline.passages import ToolMessage, read_result
+from chat.providers.offline.passages import FiledPassage, ToolMessage, read_result
 from reasoning.prompt import CONTINUE
 from reasoning.replay.attachments import question_alone
 
@@ -139,16 +139,28 @@ _ASKS_RECORD = words_pattern(
 )
 # What a follow-up is recognised by.
 _LEAD = re.compile(r"^\W*(?:and|or|but|so|then|also|what about|how about|what of|same for)\b", re.I)
-_CONTINUES = re.compile(
-    r"^\W*(?:and|or|but|so|why|when|where|who|which|what about|how|more|else|go on|continue)\b", re.I
-)
+CONTINUES = re.compile(r"^\W*(?:and|or|but|so|why|when|where|who|which|what about|how)\b", re.I)
 _REFERS_BACK = words_pattern(  # also without its noun: How many are leased?
-    r"(?:they|them|this|that|these|those)\b|(?:how many|how much|which|what)\s+(?:is|are|was|were|has|have|had|of)\b"
+    r"(?:they|them|this|that|these|those|of it)\b|(?:how many|how much|which)\s+(?:is|are|was|were|has|have|had|of)\b"
 )
-_ABOUT_COMPANY = words_pattern(r"(?:it|its|they|their)\b")
+_ABOUT_COMPANY = words_pattern(r"(?:it|its|they|their|theirs|the company)\b")
 _ASKS_ALL = words_pattern(
     r"(?:which|what|any|all|each|every|these|those|other|another)\s+(?:of\s+(?:the|these|those)\s+)?"
     r"(?:other\s+)?(?:compan(?:y|ies)|filings?|firms?|business(?:es)?)\b|who else\b|which one\b|everyone\b"
+)
+_HALVES = re.compile(
+    rf"[,;]?\s+and\s+(?=(?:also\s+)?(?:how|who|why|when|where|which|what|{_VERB})\b)|(?<=\?)\s+(?=\w+ )", re.I
+)
+_OTHER_YEAR = words_pattern(
+    r"years? (?:before|after|earlier)\b|(?:previous|prior|preceding|next|following) (?:fiscal )?year\b"
+)
+_LISTED = r"(?:filings|reports|documents|companies)"
+_ASKS_LIST = re.compile(
+    r"\W*(?:can you |could you )?(?:list|show|give|name|tell|which|what)\b(?: (?:me|all|the|of|are|your|available"
+    rf"|loaded|stored|every|other|sec))* {_LISTED}\b(?: (?:are|is|do|does|have|has|there|here|you|on|loaded"
+    r"|available|stored|this|the|server|i|can|ask|about|in|we|know|search)\b)*"
+    r"(?: (?:of|by|from|for|does|did) (?:\S+ ?){1,6})?\W*$",
+    re.I,
 )
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 # Filings spell these out or call them so.
@@ -234,6 +246,7 @@ class Question:
     years: frozenset[str] = frozenset()
     kind: AnswerKind = "any"
     company: str | None = None
+    likely_company: str | None = None  # the one before, should the search show that the question names none
 
     @property
     def is_about_analyst(self) -> bool:
@@ -246,6 +259,11 @@ class Question:
         if set(self.topics) - _SMALL_TALK or self.names or self.years:
             return False
         return not self.frames or self.is_about_analyst
+
+    @property
+    def asks_list(self) -> bool:
+        """It asks which filings there are."""
+        return bool(_ASKS_LIST.match(self.text))
 
     @property
     def asks_record(self) -> bool:
@@ -284,7 +302,8 @@ class Question:
         words = re.findall(r"[^\s?!,;:()\"“”„«»¿¡？！、。]+", _MEASURE.sub(" ", self.text))
         chosen = [word.strip(".'’") for word in words if wanted.intersection(words_of(word))]
         present = {part for word in chosen for part in words_of(word)}
-        chosen += [word for word in (*self.topics, *self.frames, *sorted(self.years)) if word not in present]
+        carried = (*words_of(" ".join(self.names)), *self.topics, *self.frames, *sorted(self.years))
+        chosen += [word for word in carried if word not in present]
         return " ".join(dict.fromkeys(chosen))[:_MAX_QUERY_CHARS] or self.text[:_MAX_QUERY_CHARS]
 
     @property
@@ -345,20 +364,35 @@ class PastTurn:
     answer: str = ""
 
     @property
+    def cited(self) -> list[FiledPassage]:
+        """The passages that the answer cites: none where it answers nothing."""
+        passages = {passage.ref: passage for result in self.results if result for passage in result.passages}
+        refs = {int(ref) for found in _CITED.findall(self.answer) for ref in re.findall(r"\d+", found)}
+        return [passages[ref] for ref in sorted(refs) if ref in passages]
+
+    @property
     def company(self) -> str | None:
         """The one company that the answer cites, else the one to which the first search was narrowed."""
-        results = [result for result in self.results if result]
-        companies = {passage.ref: passage.company for result in results for passage in result.passages}
-        refs = {int(ref) for found in _CITED.findall(self.answer) for ref in re.findall(r"\d+", found)}
-        cited = {companies[ref] for ref in refs if companies.get(ref)}
+        cited = {passage.company for passage in self.cited if passage.company}
         if len(cited) == 1:
             return cited.pop()
-        narrowed = results[0].searched.companies if results else ()
+        narrowed = next((result.searched.companies for result in self.results if result), ())
         return narrowed[0] if len(narrowed) == 1 else None
 
 
-def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, list[ToolMessage | None]]:
-    """Return the last question, completed from those before it, and the results of its searches so far."""
+@dataclass
+class Context:
+    """What a follow-up may refer to. ``known`` are the companies that searches have shown."""
+
+    previous: Question | None = None  # the question before; None where nothing answered it
+    names: tuple[str, ...] = ()
+    company: str | None = None
+    known: set[str] = field(default_factory=set)
+    year: int | None = None  # the fiscal year of the passage that was cited first
+
+
+def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, Context, list[ToolMessage | None]]:
+    """Return the last message, what it may refer to, and the results of its searches so far."""
     turns: list[PastTurn] = []
     for message in messages:
         content = message.get("content")
@@ -370,47 +404,93 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, 
                 turns[-1].results.append(read_result(text))
             case "assistant" if turns:
                 turns[-1].answer += text
-    turns = turns[-_MAX_TURNS:]
 
-    question = Question("")
-    previous: Question | None = None
-    company: str | None = None
-    known: set[str] = set()
-    for turn in turns:
-        question = read_question(turn.text)
-        is_follow_up = previous and _CONTINUES.match(question.text) and not question.is_about_analyst
-        # Thanks in between must not end the subject.
-        if question.is_small_talk and not is_follow_up:
+    context = Context()
+    for turn in turns[-_MAX_TURNS:-1]:
+        if not turn.results:  # thanks in between must not end the subject
             continue
-        if previous:
-            question = complete(question, previous, company, known)
-        previous = question
-        known |= {name for result in turn.results if result for name in result.companies}
-        company = turn.company or (question.company if not question.names else None)
-    return question, turns[-1].results if turns else []
+        for result in filter(None, turn.results):
+            context.known.update(result.companies, result.searched.companies)
+        halves = [complete(half, context) for half in split_question(turn.text)]
+        question, cited = halves[0], turn.cited
+        context.names = question.names
+        context.company = turn.company or (question.company if not question.names else None)
+        # Words of a question that nothing answered say nothing about the next one.
+        context.previous = question if cited else None
+        years = [int(year) for passage in cited for year in _YEAR.findall((passage.period or "")[:4])]
+        context.year = next(iter(years), None)
+    return (turns[-1].text, context, turns[-1].results) if turns else ("", context, [])
 
 
-def complete(question: Question, previous: Question, company: str | None, known: set[str]) -> Question:
-    """Add to a follow-up what it lacks: the company, where it names none, and the topics, where it has none.
+def split_question(text: str) -> list[str]:
+    """Return the halves of *What did it cost, and is it insured?*; one where it has none."""
+    halves = [half for half in _HALVES.split(" ".join(text.split()), maxsplit=1) if half.strip()]
+    return halves if len(halves) > 1 and all(_CLAUSE.search(half) or _LEAD.match(half) for half in halves) else [text]
 
-    ``company`` is that of the answer before; ``known`` are all companies of the conversation.
+
+def named_companies(text: str, companies: Iterable[str]) -> list[str]:
+    """Return the companies that a text names by the first word of their names, whatever the case.
+
+    Beside words with capitals a word in lower case is no name: *apple* is a fruit, *home depot* is none.
     """
+    words = words_of(text)
+    capitals = {word for found in re.findall(r"\b[A-Z]\S*", text) for word in words_of(found)}
+    has_case = any(char.isupper() for char in text[1:])
+    named = []
+    for company in companies:
+        first, *others = [word for word in words_of(company) if word not in ("the", "a")] or [""]
+        places = [place for place, word in enumerate(words) if stem(word) == stem(first)]
+        is_followed = any(words[place + 1 : place + 2] == others[:1] for place in places)
+        if places and (is_followed or not has_case or capitals & {words[place] for place in places}):
+            named.append(company)
+    return named
+
+
+def complete(text: str, context: Context) -> Question:
+    """Read a question, and add what a follow-up lacks: the company, if it names none, and the topics, if it has none.
+
+    A complete question stands alone.
+    """
+    question = read_question(text)
+    previous, company = context.previous, context.company
+    is_lead = bool(_LEAD.match(question.text))
     it = _ABOUT_COMPANY.search(question.text)
     places = [question.text.find(name) for name in question.names]
-    if it and places and company and it.start() < min(places) and not question.compares:
+    named = named_companies(question.text, context.known)
+    if it and places and company and not named and it.start() < min(places) and not question.compares:
         # *What does it say about China?* names a thing, not another company.
         words = [word for name in question.names for word in words_of(name)]
         question = replace(question, names=(), topics=tuple(dict.fromkeys((*question.topics, *words))))
-    if not (question.names or names_one_of(question.text, sorted(known)) or _ASKS_ALL.search(question.text)):
-        question = replace(question, company=company, names=() if company else previous.names)
 
-    named = stems_of(" ".join((*question.names, *known)))
-    topics = [word for word in question.topics if question.names or not stems_of(word) <= named]
-    before = [word for word in previous.topics if not stems_of(word) <= stems_of(" ".join((*previous.names, *known)))]
+    # 1. *And the year before?*
+    if shift := _OTHER_YEAR.search(question.text):
+        years = question.years or (previous.years if previous and (is_lead or not question.topics) else frozenset())
+        base = min(map(int, years)) if years else context.year
+        if base:
+            other = str(base + (1 if re.search("after|next|following", shift[0], re.I) else -1))
+            rest = read_question(_OTHER_YEAR.sub("", text))
+            question = replace(rest, text=question.text, years=question.years | {other})
+    # 2. The topics: whole for a question that has none, as a hint for one that refers back.
+    name_stems = stems_of(" ".join((*question.names, *named)))
+    topics = [word for word in question.topics if stem(word) not in name_stems]
+    is_bare_name = (question.names or named) and not is_lead and not question.text.endswith("?")
+    is_open = not topics and not question.asks_record and not question.asks_list and not is_bare_name
+    refers_back = bool(_REFERS_BACK.search(question.text))
+    fragment = is_lead and not _CLAUSE.search(_LEAD.sub("", question.text))
+    is_follow_up = is_open or refers_back or is_lead
+    if not (question.names or named or question.asks_list or _ASKS_ALL.search(question.text) or question.compares):
+        is_sure = is_open or it or refers_back
+        if is_sure:
+            question = replace(question, company=company, names=() if company else context.names)
+        else:
+            question = replace(question, likely_company=company)
+    if not (previous and is_follow_up):
+        return question
+    theirs = stems_of(" ".join((*previous.names, *([company] if company else []))))
+    before = [word for word in previous.topics if stem(word) not in theirs]
     kind = previous.kind if question.kind == "any" else question.kind
-    is_bare_name = question.names and not _LEAD.match(question.text) and not question.text.endswith("?")
-    if not topics and not question.asks_record and not is_bare_name:
-        # *And in 2023?*, *What about Amrum Lines?*
+    if is_open:
+        # *And in 2023?*, *What about Amrum Lines?*, *Why?*
         return replace(
             question,
             topics=tuple(dict.fromkeys((*question.topics, *before))),
@@ -418,10 +498,8 @@ def complete(question: Question, previous: Question, company: str | None, known:
             kind=kind,
             years=question.years or previous.years,
         )
-    rest = _LEAD.sub("", question.text)
-    is_fragment = rest != question.text and not _CLAUSE.search(rest)
-    if len(topics) == 1 and (is_fragment or _REFERS_BACK.search(question.text)):
+    if len(topics) == 1 and (fragment or refers_back):
         # *How many are leased?*: the words before help to search, and weigh little.
         frames = (*question.frames, *(word for word in before if word not in topics))
-        return replace(question, frames=tuple(dict.fromkeys(frames)), kind=kind if is_fragment else question.kind)
+        return replace(question, frames=tuple(dict.fromkeys(frames)), kind=kind if fragment else question.kind)
     return question

@@ -6,14 +6,13 @@ Never a bare number, never a source that was not returned, never a sentence of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chat.providers.offline.passages import FiledPassage, ToolMessage, split_sentences
 from chat.providers.offline.question import Question, first_word, stem, words_of
 from chat.providers.offline.ranking import SIGNS, THRESHOLD, ScoredPiece, choose, rank, unknown_name
 
-CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 MAX_QUOTE_CHARS = 600
 _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
@@ -21,6 +20,7 @@ _REFUSAL = "I couldn’t find an answer in %s."
 _LEAD = "The filings say this, word for word:"
 _ATTACHED_LEAD = "The attached file says this, word for word:"
 _ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
+_REFS = re.compile(r"\[\d+\]$", re.M)
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER_OR_TAG = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]|<[^>\s][^>]*>")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|]|&(?=#?\w+;))")
@@ -40,8 +40,8 @@ SMALL_TALK = Reply(
     thinking="Nothing here can be looked up in a filing, so there is nothing to search for.",
     summary=("Read the message: it asks for nothing that a filing could answer.", "Searched nothing."),
     answer="I am the offline analyst. I look up the filings on this server and quote them word for word; I do not "
-    "reason or converse. Ask about a company whose filings are here.\n\n"
-    f"To talk with a language model, put one line into `.env` and restart:\n\n```\n{CONNECT_LINE}\n```",
+    "reason or converse. Ask what a company reports, such as its debt, its employees or its risks, or ask me "
+    "to list all filings.",
 )
 NO_SEARCH = Reply(
     thinking="No search tool was offered with this message, and I know nothing that I have not looked up.",
@@ -69,14 +69,11 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     # 1. What is quoted, and whether the question names a company without filings here.
     candidates, chosen = select(question, result)
     stranger = unknown_name(question, result)
-    lines = []
+    lines: list[str] = []
     if question.asks_record and not stranger:
         shown = [one.passage for one in chosen] or list(result.passages[:1])
         filings = {(one.company, one.filing, one.period): one for one in shown if one.company}
-        for one in filings.values():
-            dated = f"filed {one.date}" if one.date else "filing date not known here"
-            period = f", period {one.period}" if one.period else ""
-            lines.append(f"- {escaped(one.company)}, {one.filing}, {dated}{period} [{one.ref}]")
+        lines += map(describe_record, filings.values())
     # 2. One line for each quotation, with its source.
     wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
     for scored in chosen:
@@ -104,6 +101,42 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
     return Reply(" ".join(thinking), (describe_search(question, result), outcome), text, notes)
+
+
+def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
+    """Answer both halves of a question: what the filings say of either, or which half has no answer."""
+    if len(replies) == 1 or not any(_REFS.search(reply.answer) for reply in replies):
+        return replies[0]
+    parts: list[str] = []
+    for half, reply in zip(halves, replies, strict=True):
+        asked = escaped(half.strip(" ,;.?"))
+        parts.append(f"{asked[:1].upper()}{asked[1:]}?")
+        parts.append(reply.answer)
+    thinking = " ".join(reply.thinking for reply in replies)
+    summary = tuple(dict.fromkeys(bullet for reply in replies for bullet in reply.summary))
+    return Reply(thinking, summary[:5], "\n\n".join(parts), "\n".join(reply.notes for reply in replies))
+
+
+def list_filings(result: ToolMessage) -> Reply:
+    """List the filings of the passages that were found, and say if there are more."""
+    filings = {one.url.partition("#")[0] or one.filing: one for one in reversed(result.passages) if one.company}
+    lines = sorted(describe_record(one) for one in filings.values())
+    count = max(result.searched.filings, len(lines))
+    shown = f"{counted(count, 'filing')} {'is' if count == 1 else 'are'} here"
+    if count > len(lines):
+        shown = f"{shown}, of {counted(len(result.searched.companies), 'company', 'companies')}. These are {len(lines)}"
+    return Reply(
+        describe_found(result),
+        ("Searched for the cover pages of the filings.", f"Listed {len(lines)} of {counted(count, 'filing')}."),
+        "\n".join([f"{shown}:" if lines else "No filing is here.", "", *lines]).strip(),
+    )
+
+
+def describe_record(passage: FiledPassage) -> str:
+    """Return the line of a list that says what is known of a filing."""
+    dated = f"filed {passage.date}" if passage.date else "filing date not known here"
+    period = f", period {passage.period}" if passage.period else ""
+    return f"- {escaped(passage.company)}, {passage.filing}, {dated}{period} [{passage.ref}]"
 
 
 def with_reason(question: Question, scored: ScoredPiece) -> str:
@@ -225,9 +258,9 @@ def escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return ``1 passage``, ``2 passages``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def ended(sentence: str) -> str:
