@@ -115,11 +115,11 @@ def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(alice, bob, 
 
 
 def test_long_blank_run_ends_a_passage_and_not_the_server(alice, conversation):
-    stored = attach(conversation, "gap.txt", b"first" + b"\n\n" + b" " * 4_000 + b"last")
+    stored = attach(conversation, "gap.txt", b"alphafirst" + b"\n\n" + b" " * 4_000 + b"omegalast")
 
     page = client_of(alice).get(stored.get_absolute_url())
 
-    assert (page.text.count("first"), page.text.count("last")) == (1, 1)
+    assert (page.text.count("alphafirst"), page.text.count("omegalast")) == (1, 1)
 
 
 def test_file_rests_encrypted_and_its_keys_rotate(alice, conversation, settings, capsys):
