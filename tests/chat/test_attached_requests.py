@@ -203,14 +203,14 @@ async def test_socket_links_files_and_refuses_those_of_others(upstream, conversa
 
 
 async def test_links_of_an_answer_are_compared_with_attached_texts(upstream, conversation):
-    upstream.script([{"content": "See [this](https://example.org/?q=until-2031)."}])
+    upstream.script([{"content": "See [this](https://www.sec.gov/?q=until-2031)."}])
     await send_with(conversation, await attached(conversation))
     await ended(conversation)
 
     asked = await database_sync_to_async(user_texts.user_text_so_far)(conversation.pk)
     assert REPORT in asked.texts
     page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
-    assert "leaving/?to=" not in page.content.decode()
+    assert "/leaving/?to=https%3A%2F%2Fwww.sec.gov%2F%3Fq%3Duntil-2031" in page.content.decode()
 
 
 async def test_preview_masks_files(upstream, settings):

@@ -107,6 +107,7 @@ DOUBTED = [
 ]
 
 
+@pytest.mark.spec("product 42")
 @pytest.mark.parametrize("host", ["x.example", "www.sec.gov"])
 @pytest.mark.parametrize("rest", DOUBTED)
 def test_doubted_address_is_shown_before_it_opens(host, rest):

@@ -25,7 +25,9 @@ def streamed(text: str, sizes: list[int], policy: RedactionPolicy = DEFAULT) -> 
 SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=5)
 SYLLABLES = """
 pass word password token = : is the " ' ` , . key API - 4111 1111 +1 415 ( ) 0132 @ example .com Bearer -----BEGIN
-PRIVATE KEY----- -----END <REDACTED> </REDACTED> sk- proj- abcDEF123456 密码 是 １２ é \u200d 😀 / https:// curl -u a:b
+PRIVATE KEY----- -----END <REDACTED> </REDACTED> sk- proj- abcDEF123456 密码 是 １２ é \u200d 😀
+ก \u200b \U0001f3f4 \U000e0067 \U000e007f
+https:// curl -u a:b /
 Cookie: ; DE89 3704 0044 SSN IP 10.0.0.1 login and user hunter2! ?密=
 """
 TEXTS = st.lists(
@@ -39,6 +41,27 @@ TEXTS = st.lists(
 @given(TEXTS, SIZES, POLICIES)
 def test_any_cut_gives_the_redacted_whole(text, sizes, policy):
     assert streamed(text, sizes, policy) == Redactor(policy).redact_text(text)
+
+
+ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"Go {ENGLAND}!", f"Go {ENGLAND}!"),
+        (ENGLAND, ENGLAND),
+        ("a \U0001f3f4", "a \U0001f3f4"),
+        (ENGLAND[:-1] + " b", "\U0001f3f4 b"),
+        (ENGLAND[1:], ""),
+        ("\U0001f3f4" + ENGLAND[1:6] * 3 + "\U000e007f", "\U0001f3f4"),
+        ("ភាសា\u200bខ្មែរ ไทย\u200bไทย", "ភាសា\u200bខ្មែរ ไทย\u200bไทย"),
+        ("se\u200bcret é\u200bx", "secret éx"),
+    ],
+)
+def test_unseen_characters_stay_only_in_flags_and_between_unspaced_words(text, shown, size):
+    assert streamed(text, [size]) == shown
 
 
 def test_single_characters_never_show_a_secret():
