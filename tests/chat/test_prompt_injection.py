@@ -94,7 +94,7 @@ async def test_answer_that_obeys_is_still_checked(upstream, conversation, filing
     html = (await Turn.objects.select_related("stored_card").aget(pk=turn.pk)).stored_card.answer_html["en"]
     assert html.count("data-citation") == 1
     assert "[99]" in html
-    assert "/filings/other" not in html
+    assert 'href="/filings/other' not in html
 
 
 async def test_delimiters_in_a_filing_are_no_finding_of_the_storage_audit(upstream, conversation, filing):

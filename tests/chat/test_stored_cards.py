@@ -110,7 +110,7 @@ def test_old_html_is_rendered_again_when_the_rules_for_links_change(page, conver
     assert 'href="https://docs.example/a"' not in page()
 
 
-def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page, conversation):
+def test_link_that_repeats_the_question_is_confirmed_first_in_the_stored_html(page, conversation):
     make_turn(
         conversation,
         question="My project is Thunderbird7781.",
@@ -119,7 +119,8 @@ def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page, conv
 
     html = page()
 
-    assert "evil.example%2FThunderbird7781" not in html
+    assert 'href="https://evil.example' not in html
+    assert "leaving/?to=https%3A%2F%2Fevil.example%2FThunderbird7781" in html
     assert "good.example%2Fpage" in html
 
 
