@@ -135,7 +135,7 @@ def test_imported_conversations_are_selected_archived_deleted_and_restored(visit
     with (tmp_path / "huge.zip").open("wb") as huge:
         huge.truncate(51 * 1024**2)
     page.get_by_label("File").set_input_files(tmp_path / "huge.zip")
-    assert page.get_by_label("File").evaluate("field => field.validationMessage").startswith("The file is too large.")
+    assert page.get_by_label("File").evaluate("field => field.validationMessage").startswith("The files are too large together.")
     page.get_by_label("File").set_input_files(
         FilePayload(name="conversations.json", mimeType="application/json", buffer=json.dumps(export).encode())
     )
