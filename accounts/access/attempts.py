@@ -50,6 +50,10 @@ class AttemptLimit:
 
         return self.with_cache(count) <= self.allowed
 
+    def is_used_up(self) -> bool:
+        """Return whether no further attempt is allowed, without counting one."""
+        return self.with_cache(lambda counts: int(counts.get(self.key) or 0)) >= self.allowed
+
     def reset(self) -> None:
         self.with_cache(lambda counts: counts.delete(self.key))
 

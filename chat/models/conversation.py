@@ -114,6 +114,7 @@ class Attachment(models.Model):
     size = models.PositiveIntegerField(_("size in bytes"))
     chars = models.PositiveIntegerField(_("characters of text"), default=0)
     is_cut = models.BooleanField(_("only the beginning of its text is used"), default=False)
+    encoding = models.CharField(_("encoding of its text"), max_length=20, blank=True)  # as Python names it
     sealed_content = models.BinaryField(editable=False)
     sealed_text = models.BinaryField(null=True, editable=False)  # None: an image
     sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)  # None: deleted after a day
