@@ -19,10 +19,11 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
     if error is None or not is_outage(error):
         return defaults.server_error(request)
     answer: HttpResponseBase
-    if request.path.startswith("/api/"):
+    # scripts of pages show the message, such as beside a file that could not be stored
+    if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         answer = JsonResponse({"error": {"code": "unavailable", "message": user_message(error)}}, status=503)
     else:
         # without a request: context processors would read the session, so the database
-        answer = render(None, "503.html", status=503)
+        answer = render(None, "503.html", {"reason": user_message(error)}, status=503)
     answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer
