@@ -142,6 +142,7 @@ class Share(models.Model):
     digest = models.CharField(_("digest"), max_length=64, unique=True, editable=False)
     sealed_token = models.BinaryField(_("encrypted token"), null=True, editable=False)
     last_turn = models.ForeignKey("Turn", on_delete=models.CASCADE, related_name="+")  # later turns are not shown
+    title = models.CharField(_("title"), max_length=120, blank=True)  # of the conversation, when the link was made
     with_summary = models.BooleanField(_("with summary"), default=True)
     with_trace = models.BooleanField(_("with steps"), default=False)
     with_thinking = models.BooleanField(_("with thinking"), default=False)
