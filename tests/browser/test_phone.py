@@ -122,6 +122,7 @@ def test_failure_ends_above_the_composer_with_its_actions(visit, connected, mode
     wait_until(demo.page, lambda: (box := retry.bounding_box()) and box["y"] + box["height"] <= composer["y"])
 
 
+@pytest.mark.slow
 def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(visit, connected, model):
     model.script([plain("Snails crawl. Slowly.")])
     demo = visit(connected, viewport=NARROW)
