@@ -5,8 +5,10 @@ const input = composer.elements.files;
 const list = document.getElementById("attached");
 const refusals = document.getElementById("refused-files");
 
-const READ_MS = 10_000; // then a refusal goes by itself, unless it is pointed at
 const statusNode = document.getElementById("status-node");
+
+// A refusal stays until it is dismissed or the message is sent: nobody has to read it in time.
+document.addEventListener("legible:sent", () => refusals.replaceChildren());
 
 const changed = () => composer.dispatchEvent(new CustomEvent("legible:attached"));
 
@@ -43,8 +45,6 @@ const showFailure = (item, words) => {
     line.remove();
     input.focus();
   });
-  const leave = () => (line.matches(":hover, :focus-within") ? setTimeout(leave, READ_MS) : line.remove());
-  setTimeout(leave, READ_MS);
   item.remove();
   line.append(text, close);
   refusals.append(line);

@@ -251,12 +251,15 @@ document.addEventListener("focusout", ({ target }) => {
   if (target === shownFor) hidePreview();
 });
 
-// In the capture phase, so that Escape doesn't stop the answer as well.
+// Escape closes a preview and open figures, which lie over other controls. In the capture phase, so that it doesn't stop
+// the answer as well.
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !shownFor) return;
+  const figures = document.querySelector(".numbers[open]");
+  if (event.key !== "Escape" || (!shownFor && !figures)) return;
   event.preventDefault();
   event.stopPropagation();
   hidePreview();
+  if (figures) figures.open = false;
 }, { capture: true });
 
 document.addEventListener("scroll", ({ target }) => {

@@ -109,6 +109,15 @@ if (composer?.elements.files) {
   acceptDrops(document.getElementById("chat"));
 }
 
+// What has the focus is scrolled clear of the bar, however much is in it.
+const bar = document.querySelector(".composer-bar");
+
+const clearBar = () => {
+  document.documentElement.style.scrollPaddingBottom = `${bar.offsetHeight + 16}px`;
+};
+
+if (bar) new ResizeObserver(clearBar).observe(bar);
+
 // Commands: completed once a text begins as one. The reply to a command can be dismissed.
 
 textarea?.addEventListener("input", () => {

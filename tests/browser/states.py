@@ -1,14 +1,43 @@
 """The states of the page that are looked at for one thing or another, by name: each brings a person there."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
+from django.template.loader import render_to_string
 from playwright.sync_api import FilePayload, expect
 
 from tests.browser.people import Person
+from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
 from tests.chat.attached import PNG, REPORT
 
 States = dict[str, Callable[[Person], None]]
-NOWHERE = ["status of 404"]  # what a browser says of the addresses here that lead nowhere
+# What a browser says of the addresses here that lead nowhere, and of forms that are refused or out of date.
+NOWHERE = ["status of 404", "status of 400", "status of 403"]
+CHATGPT = json.dumps(
+    [
+        {
+            "title": "Imported",
+            "create_time": 1.7e9,
+            "current_node": "b",
+            "mapping": {
+                "a": {
+                    "id": "a",
+                    "parent": None,
+                    "children": ["b"],
+                    "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Who?"]}},
+                },
+                "b": {
+                    "id": "b",
+                    "parent": "a",
+                    "children": [],
+                    "message": {"author": {"role": "assistant"}, "content": {"content_type": "text", "parts": ["I."]}},
+                },
+            },
+        }
+    ]
+)
+COVENANTS = "What would breach Northwind Tidal’s debt covenants?"
 
 
 def _empty(person: Person) -> None:
@@ -56,7 +85,7 @@ def _manage(person: Person) -> None:
 
 
 def _offers(person: Person) -> None:
-    person.open()
+    _empty(person)
     person.composer.press_sequentially("/set ")
     expect(person.page.get_by_role("option").first).to_be_visible()
 
@@ -101,7 +130,7 @@ def _share(person: Person) -> None:
 def _preview(person: Person) -> None:
     person.open()
     person.starts_chat()
-    person.asks("What would breach Northwind Tidal’s debt covenants?").ends()
+    person.asks(COVENANTS).ends()
     person.open(f"{person.page.url}preview/")
 
 
@@ -140,23 +169,178 @@ def _project(person: Person) -> None:
     person.submits(person.page.get_by_role("button", name="Create project"))
 
 
+def _of_finished(path: str) -> Callable[[Person], None]:
+    return lambda person: person.open(f"{person.site.prepared.finished}{path}")
+
+
+def _edit_page(person: Person) -> None:
+    """Follow the link as a browser without JavaScript does."""
+    person.reads_finished()
+    person.open(person.page.get_by_role("link", name="Edit question 1").get_attribute("href") or "")
+
+
+def _cited(person: Person) -> None:
+    person.reads_finished().answer.locator("a[data-citation]").first.focus()
+    expect(person.page.get_by_role("tooltip")).to_be_visible()
+
+
+def _details(person: Person) -> None:
+    person.reads_finished().root.locator(".numbers > summary").click()
+    person.page.locator("#context > summary").click()
+    expect(person.page.locator("#context > .numbers__body")).to_be_visible()
+
+
+def _refused_command(person: Person) -> None:
+    _empty(person)
+    person.writes("/set reasoning.effort extreme")
+    person.send_button.click()
+    expect(person.page.locator("#command p, .composer-bar [role=alert]").first).to_be_visible()
+
+
+def _temporary(person: Person) -> None:
+    person.open()
+    person.submits(person.page.get_by_role("button", name="Temporary chat"))
+    expect(person.page.get_by_text("Temporary chat. Not saved to your history")).to_be_visible()
+
+
+def _unsent(person: Person) -> None:
+    """Send a message while nothing reaches the server: htmx believes in its socket until it is closed."""
+    _empty(person)
+    person.page.evaluate("WebSocket.prototype.send = () => {}")
+    person.writes("Is it lost?")
+    person.send_button.click()
+    expect(person.page.get_by_text("Not sent yet")).to_be_visible()
+
+
+def _deleted(person: Person) -> None:
+    _empty(person)
+    person.asks(COVENANTS).ends()
+    person.chooses("Delete")
+    expect(person.page.get_by_role("button", name="Undo")).to_be_visible()
+
+
+def _shared(person: Person) -> None:
+    _share(person)
+    person.open(person.page.locator(".links__url").first.get_attribute("href") or "")
+    person.answer(0).summary.wait_for()
+
+
+def _share_page(person: Person) -> None:
+    _of_finished("share/")(person)
+    person.submits(person.page.get_by_role("button", name="Create link"))
+
+
+def _imports(name: str, content: str, outcome: str) -> Callable[[Person], None]:
+    def go(person: Person) -> None:
+        person.open("/data/import/")
+        file = FilePayload(name=name, mimeType="application/json", buffer=content.encode())
+        person.page.get_by_label("Files").set_input_files(file)
+        person.page.get_by_role("button", name="Import", exact=True).click()
+        expect(person.page.locator("main").get_by_text(outcome)).to_be_visible()
+
+    return go
+
+
+def _refused_password(person: Person) -> None:
+    person.open("/accounts/password/")
+    for field in person.page.locator("main input[type=password]").all():
+        field.fill("wrong")
+    person.submits(person.page.get_by_role("button", name="Change password"))
+    expect(person.page.locator(".errorlist").first).to_be_visible()
+
+
+def _token(person: Person) -> None:
+    person.open("/accounts/tokens/")
+    person.page.get_by_label("Name").fill("A script")
+    person.submits(person.page.get_by_role("button", name="Create token"))
+    expect(person.page.get_by_text("Copy it now.")).to_be_visible()
+
+
+def _prompt(person: Person) -> None:
+    person.open("/prompts/")
+    person.page.get_by_label("Name").fill("brief")
+    person.page.get_by_label("Text").fill("Answer in three sentences.")
+    person.submits(person.page.get_by_role("button", name="Save prompt"))
+
+
 def _gate(person: Person) -> None:
     person.open()
     expect(person.page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-CHAT: States = {
+def _refused_sign_in(person: Person) -> None:
+    _gate(person)
+    person.page.get_by_label("Username").fill("nobody")
+    person.page.get_by_label("Password").fill("wrong")
+    person.submits(person.page.get_by_role("button", name="Sign in"))
+    expect(person.page.get_by_role("alert")).to_be_visible()
+
+
+def _refused_sign_up(person: Person) -> None:
+    person.open("/accounts/signup/")
+    person.page.get_by_label("Username").fill("demo")
+    for field in person.page.locator("input[type=password]").all():
+        field.fill("12345678")
+    person.submits(person.page.get_by_role("button", name="Create account"))
+    expect(person.page.locator(".errorlist").first).to_be_visible()
+
+
+def _out_of_date(person: Person) -> None:
+    _gate(person)
+    person.page.get_by_label("Username").fill("demo")
+    person.page.get_by_label("Password").fill("wrong")
+    person.context.clear_cookies()
+    person.submits(person.page.get_by_role("button", name="Sign in"))
+    expect(person.page.get_by_role("heading", name="This form is out of date")).to_be_visible()
+
+
+def _broken(template: str) -> Callable[[Person], None]:
+    """Show a page that only a broken server sends; these are drawn without a request."""
+
+    def go(person: Person) -> None:
+        html = render_to_string(template)
+        person.page.route("**/broken/", lambda route: route.fulfill(body=html, content_type="text/html"))
+        person.open("/broken/")
+        person.page.unroute("**/broken/")
+
+    return go
+
+
+def _reads_in_admin(person: Person) -> None:
+    person.open("/admin/chat/conversation/")
+    person.submits(person.page.locator("#result_list tbody a").first)
+
+
+def _preset(person: Person) -> None:
+    person.open("/admin/chat/modelprofile/")
+    person.submits(person.page.get_by_role("link", name="vLLM", exact=True))
+
+
+ANSWERS: States = {
     **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "menu": _menu},
-    **{"nothing found": _nothing_found, "command": _command, "shortcuts": _shortcuts, "share": _share},
-    **{"rename": _rename, "manage": _manage},
-    **{"offers": _offers, "search": _search, "passage": _passage},
-    **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
-    **{"reasoning": _at("/accounts/settings/reasoning/"), "tokens": _at("/accounts/tokens/"), "data": _at("/data/")},
-    **{"attached": _attached, "attached text": _attached_text, "attached question": _attached_question},
-    **{"select": _at("/chats/"), "archived": _at("/chats/archived/"), "project": _project},
-    **{"import": _at("/data/import/")},
-    **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
+    **{"edit page": _edit_page, "rename": _rename, "passage": _passage, "citation": _cited, "details": _details},
+    **{"share": _share, "temporary": _temporary, "unsent": _unsent, "shared": _shared},
 }
+COMPOSER: States = {
+    **{"command": _command, "refused command": _refused_command, "offers": _offers, "shortcuts": _shortcuts},
+    **{"attached": _attached, "attached text": _attached_text, "attached question": _attached_question},
+    **{"search": _search, "nothing found": _nothing_found, "deleted": _deleted},
+}
+PAGES: States = {
+    **{"manage": _manage, "share page": _share_page, "system prompt": _of_finished("system-prompt/")},
+    **{"select": _at("/chats/"), "archived": _at("/chats/archived/"), "found": _at("/chats/?q=covenants")},
+    **{"projects": _at("/projects/"), "project": _project, "filings": _at("/filings/"), "reader": _reader},
+    **{"no filing": _at("/filings/none/"), "leaving": _at("/leaving/?url=https%3A%2F%2Fexample.com%2Fa")},
+    **{"no way out": _at("/leaving/?url=javascript%3A1"), "nowhere": _at("/nowhere/")},
+}
+SETTINGS: States = {
+    **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
+    **{"reasoning": _at("/accounts/settings/reasoning/"), "tokens": _token, "prompts": _prompt, "data": _at("/data/")},
+    **{"refused password": _refused_password, "import": _at("/data/import/")},
+    "refused import": _imports("notes.json", "[]", "There is no conversation in it."),
+    "imported": _imports("conversations.json", CHATGPT, "imported"),
+}
+CHAT: States = {**ANSWERS, **COMPOSER, **PAGES, **SETTINGS}
 STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language
     **{
         "new chat": _empty,
@@ -166,5 +350,80 @@ STAFF: States = {  # but for Django's own lists, whose style for the other direc
         "upload": _at("/admin/chat/filing/add/"),
     },
     **{"usage": _at("/admin/chat/turn/usage/"), "guards": _at("/admin/chat/turn/guards/")},
+    **{"conversation": _reads_in_admin, "models": _at("/admin/chat/modelprofile/"), "model": _preset},
 }
-STRANGER: States = {"sign in": _gate, "sign up": _at("/accounts/signup/"), "no link": _at("/s/nobody-made-this/")}
+STRANGER: States = {
+    **{"sign in": _gate, "refused sign-in": _refused_sign_in},
+    **{"sign up": _at("/accounts/signup/"), "refused sign-up": _refused_sign_up},
+    **{"no link": _at("/s/nobody-made-this/"), "out of date": _out_of_date},
+    **{f"broken {code}": _broken(f"{code}.html") for code in ("400", "500", "503", "busy")},
+}
+
+
+def _asked(text: str, status: str) -> Callable[[Person], None]:
+    def go(person: Person) -> None:
+        _empty(person)
+        person.asks(text).ends(status)
+
+    return go
+
+
+def _streaming(person: Person) -> None:
+    _empty(person)
+    card = person.asks("Still writing?")
+    expect(card.answer).to_contain_text("Three begins")
+    card.opens_trace()
+    card.opens_thinking()
+    person.writes("The next question")
+
+
+def _thinking(person: Person) -> None:
+    _empty(person)
+    person.asks("Still thinking?").opens_thinking()
+    expect(person.answer().thought).to_contain_text("Looking")
+
+
+def _queued(person: Person) -> None:
+    _streaming(person)
+    person.send_button.click()
+    queue = person.page.locator("#queue")
+    queue.get_by_role("link", name="Edit").click()
+    expect(queue.get_by_role("textbox", name="Queued message")).to_be_focused()
+
+
+def _asks_permission(person: Person) -> None:
+    _empty(person)
+    person.asks("May it read?")
+    expect(person.page.get_by_role("group", name="Permission")).to_be_visible()
+
+
+def _cut(person: Person) -> None:
+    _asked("A long one?", "complete")(person)
+    expect(person.page.get_by_role("button", name="Continue")).to_be_visible()
+
+
+def _stopped(person: Person) -> None:
+    _empty(person)
+    card = person.asks("Still writing?")
+    expect(card.answer).to_contain_text("Three begins")
+    person.stop_button.click()
+    card.ends("stopped")
+
+
+# States of a running or failed turn: what the model says, and how a person comes there.
+Replies = list[dict[str, Any]]
+_SEARCH = reply(thinks("Looking. "), calls("searchFilings", '{"query":"covenants"}'))
+_WRITING = [
+    _SEARCH,
+    reply(thinks("Reading. "), says(opening(), "One.\n\n$$\\frac{a}{b}$$\n\nThree begins "), waits("rest")),
+]
+_READ = reply(calls("readPassage", '{"passageId":"none"}'))
+LIVE: dict[str, tuple[Replies, Callable[[Person], None]]] = {
+    "thinking": ([reply(thinks("Looking. ", "On. "), waits("rest"))], _thinking),
+    "streaming": (_WRITING, _streaming),
+    "stopped": (_WRITING, _stopped),
+    "approval": ([_READ], _asks_permission),
+    "error": ([plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}])], _asked("Anyone?", "error")),
+    "cut": ([plain("It begins and", finish="length")], _cut),
+    "queued": (_WRITING, _queued),
+}
