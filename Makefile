@@ -21,7 +21,7 @@ run: writable .venv/.app  ## install what is missing, load the demo, serve on 12
 	@$(PY) manage.py collectstatic --no-input --verbosity 0
 	@umask 077 && exec $(PY) -m config.serve
 
-test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about seven minutes on two cores
+test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about five minutes on two cores
 	@$(PY) -m tests.run fast
 
 test-all: .venv/.dev  ## the same with every slow proof, every browser test, and the stored tests on PostgreSQL

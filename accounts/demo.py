@@ -7,6 +7,7 @@ import secrets
 from django.conf import settings
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.password_validation import password_changed
 
 from accounts.models import User
 
@@ -53,6 +54,7 @@ def ensure_users() -> dict[str, User]:
         for user in users.values():
             user.password = encoded
             user.save(update_fields=["password"])
+            password_changed(password, user)
     return users
 
 

@@ -92,6 +92,7 @@ class AuditEntry(models.Model):
         SCRATCHPAD_OFF = "scratchpad_off", _("scratchpad switched off")
         TOKEN_CREATED = "token_created", _("access token created")
         TOKEN_REVOKED = "token_revoked", _("access token revoked")
+        TOKENS_ENDED = "tokens_ended", _("access tokens ended with the password")
         SHARE_CREATED = "share_created", _("link created")
         SHARE_REVOKED = "share_revoked", _("link revoked")
 

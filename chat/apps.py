@@ -2,10 +2,12 @@
 
 from django.apps import AppConfig
 from django.core import checks
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_migrate
 from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
 
+from chat.fts5 import add_index_function
 from chat.url_converters import IdConverter
 
 
@@ -20,6 +22,7 @@ class ChatConfig(AppConfig):
         from chat.conversations import search_index, signals  # noqa: PLC0415 - models must be loaded first
         from chat.filings import search_index as filing_index  # noqa: PLC0415 - the same
 
+        connection_created.connect(add_index_function, dispatch_uid="chat.index_function")
         register_converter(IdConverter, "id")  # before any URLs are read
         post_migrate.connect(filing_index.INDEX.ensure, sender=self, dispatch_uid="chat.search_index")
         checks.register("database")(filing_index.check_index)

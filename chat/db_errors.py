@@ -1,4 +1,4 @@
-"""User-facing messages for database outages."""
+"""User-facing messages for outages of the database or its disk."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Collection, Iterator
 from django.db import InterfaceError, InternalError, OperationalError
 from django.utils.translation import gettext as _
 
-_FULL = ("disk is full", "no space left", "could not extend file")
+_FULL = ("disk is full", "no space left", "could not extend file", "quota exceeded")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY = ("readonly", "read-only")
 _BUSY = ("locked", "too many clients", "connection slots", "pool")
 
 
 def is_outage(error: BaseException | None) -> bool:
     """Whether the database is unavailable, rather than our code wrong."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # an upload waits in a file
+        return True
     # PostgreSQL reports a read-only database, such as a standby, as an internal error.
     return isinstance(error, OperationalError | InterfaceError) or (
         isinstance(error, InternalError) and _says(error, _READ_ONLY)
@@ -23,7 +26,7 @@ def is_outage(error: BaseException | None) -> bool:
 
 def is_disk_full(error: BaseException | None) -> bool:
     """Whether there is no room, for the database or for a temporary file."""
-    return (isinstance(error, OSError) and error.errno == errno.ENOSPC) or (is_outage(error) and _says(error, _FULL))
+    return is_outage(error) and (isinstance(error, OSError) or _says(error, _FULL))
 
 
 def user_message(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
 from django.core.checks import CheckMessage, Warning
@@ -19,7 +19,30 @@ from django.db.models import F, FloatField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
 
+from chat.search_text import index_text, is_prefix
+
 M = TypeVar("M", bound=Model)
+Join = Literal["AND", "OR"]
+
+
+def fts5_expression(terms: Sequence[str], join: Join, *, is_typing: bool = False) -> str:
+    """Return an FTS5 expression for terms of ``query_terms``; while a person types, the last one is a prefix."""
+    prefixes = prefixes_of(terms, is_typing=is_typing)
+    # quoted, so that no term is read as syntax
+    return f" {join} ".join(f'"{term}"{" *" if term in prefixes else ""}' for term in terms)
+
+
+def tsquery(terms: Sequence[str], join: Join, *, is_typing: bool = False) -> SearchQuery:
+    """Return the same query for PostgreSQL."""
+    prefixes = prefixes_of(terms, is_typing=is_typing)
+    operator = {"AND": " & ", "OR": " | "}[join]
+    # a term holds neither quote nor backslash
+    text = operator.join(f"'{term}'{':*' if term in prefixes else ''}" for term in terms)
+    return SearchQuery(text, config="english", search_type="raw")
+
+
+def prefixes_of(terms: Sequence[str], *, is_typing: bool) -> set[str]:
+    return {*filter(is_prefix, terms), *(terms[-1:] if is_typing else ())}
 
 
 def match_fts5(rows: QuerySet[M], table: str, expression: str, *, weights: str = "", then: str = "-pk") -> QuerySet[M]:
@@ -45,6 +68,12 @@ def match_vector(
     rank = SearchRank(vector, query, weights=weights, normalization=1)
     matching = rows.alias(vector=vector).filter(vector=query).annotate(score=rank)
     return cast("QuerySet[M]", matching.order_by(F("score").desc(), then))
+
+
+def add_index_function(connection: BaseDatabaseWrapper, **_more: Any) -> None:
+    """Give SQLite the function that triggers call. Receiver of ``connection_created``."""
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("index_text", 1, index_text, deterministic=True)
 
 
 # No slots: signals hold their receivers by weak references.

@@ -25,14 +25,14 @@ class InvalidInputError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that may become a turn."""
+    """A message that may become a turn. ``attachments``: None for the files of the question that it replaces."""
 
     text: str
     client_id: str = ""
-    attachments: tuple[uuid.UUID, ...] = ()
+    attachments: tuple[uuid.UUID, ...] | None = None
 
 
-def clean_message(text: object, client_id: object = "", attachments: object = ()) -> Message:
+def clean_message(text: object, client_id: object = "", attachments: object = None) -> Message:
     """Validate a message. Raises InvalidInputError naming the field, the problem and what is allowed."""
     if not isinstance(text, str):
         raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
@@ -52,7 +52,7 @@ def clean_message(text: object, client_id: object = "", attachments: object = ()
         raise InvalidInputError(
             "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
         )
-    return Message(text, client_id, clean_attachments(attachments))
+    return Message(text, client_id, None if attachments is None else clean_attachments(attachments))
 
 
 def clean_attachments(ids: object) -> tuple[uuid.UUID, ...]:

@@ -439,7 +439,11 @@ if REDIS_URL:
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "legible",
-        "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},  # seconds
+        "OPTIONS": {
+            "serializer": "config.cache.JsonSerializer",
+            "socket_connect_timeout": 2,  # seconds
+            "socket_timeout": 2,
+        },
     }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -452,6 +456,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+AUTH_PASSWORD_VALIDATORS.append({"NAME": "accounts.access.tokens.TokensEndWithPassword"})
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "accounts:login"

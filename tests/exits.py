@@ -28,6 +28,7 @@ SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
     *("chat:decide", "chat:api_decide"),
     *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
+    "chat:attachment_encoding",  # leads back to the file
     "chat:effort",  # a setting
     *("chat:archived", "chat:selected"),  # titles, redacted
     "chat:completions",  # commands, and the names and beginnings of prompts that a person saved

@@ -186,6 +186,12 @@ def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_setting
     assert found["SECURE_HSTS_SECONDS"] > 0
 
 
+def test_cache_in_redis_stores_no_pickles(read_settings):
+    cache = read_settings(REDIS_URL="redis://127.0.0.1/0")["CACHES"]["default"]
+
+    assert cache["OPTIONS"]["serializer"] == "config.cache.JsonSerializer"
+
+
 def test_messages_in_redis_are_encrypted(read_settings):
     layer = read_settings(REDIS_URL="redis://127.0.0.1/0", SECRET_KEY="s3cret")["CHANNEL_LAYERS"]["default"]
 

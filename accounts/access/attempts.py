@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,6 +12,7 @@ from django.core.cache import cache
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ValidationError
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
 WINDOW_S = 300
@@ -31,8 +31,9 @@ class AttemptLimit:
     """
 
     def __init__(self, door: str, *parts: str | bytes, allowed: int = ATTEMPTS_ALLOWED) -> None:
-        # a hash, so that neither name nor address is stored
-        digest = hashlib.sha256(repr(parts).encode("ascii", "backslashreplace")).hexdigest()
+        # With SECRET_KEY: names and addresses can be guessed from their bare hashes, and keys be computed.
+        text = repr(parts).encode("ascii", "backslashreplace")
+        digest = salted_hmac("accounts.attempts", text, algorithm="sha256").hexdigest()
         self.key = f"{door}:{digest}"
         self.allowed = allowed
 
@@ -50,6 +51,10 @@ class AttemptLimit:
 
         return self.with_cache(count) <= self.allowed
 
+    def is_used_up(self) -> bool:
+        """Return whether no further attempt is allowed, without counting one."""
+        return self.with_cache(lambda counts: int(counts.get(self.key) or 0)) >= self.allowed
+
     def reset(self) -> None:
         self.with_cache(lambda counts: counts.delete(self.key))
 
@@ -58,7 +63,7 @@ class AttemptLimit:
         self.with_cache(lambda counts: counts.set(self.key, 1, KNOWN_ADDRESS_S))
 
     def is_remembered(self) -> bool:
-        return self.with_cache(lambda counts: counts.get(self.key)) is not None
+        return self.with_cache(lambda counts: self.key in counts)
 
     def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
         # Users must be able to sign in during a Redis outage: each process then counts for itself.

@@ -1,4 +1,5 @@
-"""Personal access tokens for the JSON API: shown once, stored as a SHA-256 digest, valid until revoked.
+"""Personal access tokens for the JSON API: shown once, stored as a SHA-256 digest, valid until revoked or the
+user's password changes.
 
 A token authenticates its user without a session, so it never reveals a scratchpad (product 14).
 """
@@ -11,6 +12,7 @@ from datetime import timedelta
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import AccessToken, AuditEntry, User
 
@@ -32,6 +34,24 @@ def revoke(token: AccessToken, *, by: User | None = None) -> None:
     """Delete a token. ``by``: who does so, where it isn't its user."""
     AuditEntry.record(by or token.user, AuditEntry.Action.TOKEN_REVOKED)
     token.delete()
+
+
+class TokensEndWithPassword:
+    """End a user's tokens when their password is changed: on the page, in the admin, and by ``changepassword``.
+
+    Of ``AUTH_PASSWORD_VALIDATORS``, which Django calls wherever a password was changed.
+    """
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        """Accept every password."""
+
+    def get_help_text(self) -> str:
+        return gettext("A new password ends all sessions and access tokens of the user.")
+
+    def password_changed(self, password: str, user: User | None = None) -> None:
+        # one entry without the names of tokens: who changed the password is unknown here
+        if user is not None and user.access_tokens.all().delete()[0]:
+            AuditEntry.record(user, AuditEntry.Action.TOKENS_ENDED)
 
 
 def authenticate(header: str | None) -> User | None:

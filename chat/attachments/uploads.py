@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Lock
+from typing import TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -17,8 +19,19 @@ from django.utils.translation import gettext as _
 
 from accounts.access.attempts import AttemptLimit
 from accounts.models import User
-from chat.attachments.extraction import IMAGES, MAX_PDF_PAGES, FileText, media_type_of, text_in
+from chat.attachments.encodings import ENCODINGS
+from chat.attachments.extraction import (
+    IMAGES,
+    MAX_PDF_PAGES,
+    TIME_LIMIT_S,
+    FileText,
+    encoding_of,
+    media_type_of,
+    text_in,
+)
+from chat.attachments.images import MAX_SIDE_PX, ImageFile, read_image
 from chat.eventlog import attachments
+from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 from chat.models import Attachment, Conversation
 from chat.validation import InvalidInputError, storable
 
@@ -27,8 +40,10 @@ MAX_NAME_CHARS = 120
 ROW_BYTES = 4_096  # what a file counts at least, so that their number is bounded too
 UNSENT_FOR = timedelta(days=1)
 UPLOADS_ALLOWED = 100  # in five minutes
+SLOW_ALLOWED = 3  # files of a user that took too long, in five minutes
 TURN_WITHIN_S = 30.0
 reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
+Read = TypeVar("Read", FileText, ImageFile)
 # Control characters, quotation marks and slashes, and invisible ones that reorder text.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
@@ -49,14 +64,16 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
     media_type = media_type_of(name, content) if content else None
     if media_type is None:
         words = _(
-            "%(name)s can’t be read. Allowed are text, CSV, Markdown, HTML, PDF, and PNG, JPEG, GIF or WebP images."
+            "%(name)s can’t be read. Allowed are text, CSV, Markdown, HTML, RTF, PDF, and PNG, JPEG, GIF, WebP images."
         )
         raise refusal("unsupported_type", (words if content else _("%(name)s is empty.")) % {"name": name})
-    found = None
-    if media_type not in IMAGES:
-        found = read_text(person, name, media_type, content)
-        if found.problem:
-            raise refusal(f"{found.problem}_file", problem_text(found.problem, name))
+    encoding = encoding_of(media_type, content)
+    found: FileText | None = None
+    if media_type in IMAGES:
+        content = in_turn(person, name, lambda: whole_image(content)).content
+    else:
+        max_chars = settings.ATTACHMENT_TEXT_MAX_CHARS
+        found = in_turn(person, name, lambda: text_in(media_type, content, max_chars=max_chars, encoding=encoding))
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person.pk)  # files that come at once count too
         require_room(person, conversation, name, size)
@@ -67,7 +84,23 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
             content=content,
             text=found.text if found else None,
             is_cut=found.is_cut if found else False,
+            encoding=encoding,
         )
+
+
+def read_again(attachment: Attachment, encoding: str) -> None:
+    """Read a text file in the encoding that its owner has chosen. Raises InvalidInputError."""
+    if not attachment.encoding or encoding not in ENCODINGS:
+        raise refusal("invalid", _("encoding: choose one of the list."))
+    found = text_in(
+        attachment.media_type,
+        attachments.content_of(attachment),
+        max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS,
+        encoding=encoding,
+    )
+    if found.problem:
+        raise refusal(f"{found.problem}_file", problem_text(found.problem, attachment.name))
+    attachments.change_text(attachment, text=found.text, is_cut=found.is_cut, encoding=encoding)
 
 
 def require_room(person: User, conversation: Conversation, name: str, size: int) -> None:
@@ -81,15 +114,31 @@ def require_room(person: User, conversation: Conversation, name: str, size: int)
         raise refusal("quota", words % {"name": name, "limit": limit_label})
 
 
-def read_text(person: User, name: str, media_type: str, content: bytes) -> FileText:
-    """Return the text of a file, one file of a user at a time: slow ones must not hold up those of others."""
+def in_turn(person: User, name: str, read: Callable[[], Read]) -> Read:
+    """Read a file, one of a user at a time: slow ones must not hold up those of others. Raises InvalidInputError."""
+    slow = AttemptLimit("slow-file", str(person.pk), allowed=SLOW_ALLOWED)
     lock = reading[person.pk]
-    if not lock.acquire(timeout=TURN_WITHIN_S):
+    if slow.is_used_up() or not lock.acquire(timeout=TURN_WITHIN_S):
         raise too_often(name)
     try:
-        return text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS)
+        found = read()
     finally:
         lock.release()
+    if found.problem == "slow":
+        slow.take()
+    if found.problem:
+        raise refusal(f"{found.problem}_file", problem_text(found.problem, name))
+    return found
+
+
+def whole_image(content: bytes) -> ImageFile:
+    """Return an image that could be decoded, without its metadata."""
+    try:
+        return run_in_process(read_image, content, pool=FILES, limit_s=TIME_LIMIT_S)
+    except NoProcessError:
+        return ImageFile(problem="busy")
+    except RenderTimeoutError:
+        return ImageFile(problem="slow")
 
 
 def too_often(name: str) -> InvalidInputError:
@@ -107,10 +156,13 @@ def problem_text(problem: str, name: str) -> str:
         "encrypted": _("%(name)s is protected by a password. Remove it and attach the file again."),
         "pages": _("%(name)s has too many pages; at most %(most)s are allowed."),
         "slow": _("%(name)s takes too long to read. Attach a part of it, or its text."),
+        "busy": _("%(name)s was not added: other files are being read. Try again in a moment."),
+        "large": _("%(name)s is too large: at most %(pixels)s pixels on each side are allowed."),
+        "encoding": _("%(name)s has bytes that this encoding doesn’t have."),
         "unreadable": _("%(name)s is damaged or no valid file of its type."),
-        "empty": _("%(name)s has no text that can be read. Attach a scan as images."),
+        "empty": _("%(name)s has no text that can be read. If it is a scan, attach its pages as images."),
     }[problem]
-    return words % {"name": name, "most": MAX_PDF_PAGES}
+    return words % {"name": name, "most": MAX_PDF_PAGES, "pixels": MAX_SIDE_PX}
 
 
 def clean_name(name: str) -> str:

@@ -21,10 +21,11 @@ from chat import eventlog
 from chat.attachments import uploads
 from chat.conversations.titles import masked_name
 from chat.eventlog import branches
+from chat.eventlog.attachments import UnknownAttachmentError
 from chat.live.publish import publish_changes, publish_viewer_change
 from chat.models import Conversation, ConversationImport, Project, Turn
 from chat.url_converters import parse_id
-from chat.validation import InvalidInputError, check_characters
+from chat.validation import InvalidInputError, Message, check_characters
 
 # As long as the notice with Undo is shown.
 UNDO_FOR = timedelta(seconds=30)
@@ -174,6 +175,9 @@ def refusals_in_words() -> Iterator[None]:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first.")) from running
     except eventlog.InactiveBranchError as inactive:
         raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from inactive
+    except UnknownAttachmentError as unknown:
+        words = _("attachments: a file is not there any more. Attach it again.")
+        raise InvalidInputError("unknown_attachment", words, field="attachments") from unknown
 
 
 def select_branch(turn: Turn) -> None:
@@ -183,10 +187,10 @@ def select_branch(turn: Turn) -> None:
     publish_changes(turn.conversation_id, "redraw", "model")  # the next request holds another history
 
 
-def save_unasked(turn: Turn, text: str) -> Turn:
+def save_unasked(turn: Turn, message: Message) -> Turn:
     """Store an edited question on a branch of its own without asking it. Raises InvalidInputError."""
     with refusals_in_words():
-        saved = eventlog.save_unasked(turn, text)
+        saved = eventlog.save_unasked(turn, message.text, message.attachments)
     publish_changes(turn.conversation_id, "redraw", "model")
     return saved
 

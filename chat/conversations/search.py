@@ -10,22 +10,24 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.contrib.postgres.search import SearchVectorField
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
 
 from accounts.models import User
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
-from chat.fts5 import match_fts5, match_vector
+from chat.fts5 import Join, fts5_expression, match_fts5, match_vector, tsquery
 from chat.models import Conversation, Event
 from chat.models.filing import search_terms, words_of
+from chat.search_text import marking_pattern, query_terms, vector_sql
 from reasoning.redaction import redact_text
 
 MAX_RESULTS = 30
 MAX_QUERY_CHARS = 200
-CHARS_BEFORE_MATCH, SNIPPET_CHARS = 48, 160
+CHARS_BEFORE_MATCH, SNIPPET_CHARS, LONGEST_WORD = 48, 160, 30
 _MAX_WORDS = 12
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CITATION = re.compile(r"\s*\[\d{1,4}(?: ?[,;] ?\d{1,4})*\]")
@@ -36,7 +38,6 @@ _MAX_MESSAGES = 5000  # keys only: one long conversation must not push the other
 _CONTEXT_CHARS = 1000
 # For marking only: the engines stem the words that they search for.
 _WORD_ENDINGS = re.compile(r"(?:ies|ing|ed|es|s|y|ly)$")
-Join = Literal["AND", "OR"]
 
 
 class SnippetPart(NamedTuple):
@@ -63,46 +64,51 @@ def search(person: User, text: str) -> tuple[ConversationMatch, ...]:
     words = (search_terms(text) or words_of(text))[:_MAX_WORDS]
     if not words:
         return ()
-    return ranked_results(person, words, "AND") or (ranked_results(person, words, "OR") if len(words) > 1 else ())
+    terms = query_terms(words)
+    found = ranked_results(person, terms, "AND", marked=words)
+    return found or (ranked_results(person, terms, "OR", marked=terms) if len(terms) > 1 else ())
 
 
-def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[ConversationMatch, ...]:
-    by_message = best_messages(person, words, join)
+def ranked_results(
+    person: User, terms: Sequence[str], join: Join, *, marked: Sequence[str]
+) -> tuple[ConversationMatch, ...]:
+    by_message = best_messages(person, terms, join)
     # titles first: a dict preserves the order of insertion
-    found = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
+    found = {conversation.pk: conversation for conversation in titles_matching(person, terms, join)}
     found |= {event.conversation_id: event.conversation for event in by_message.values()}
     results = []
     for pk, conversation in list(found.items())[:MAX_RESULTS]:
-        title = marked_snippet(conversation.title, words)
+        title = marked_snippet(conversation.title, marked)
         if (event := by_message.get(pk)) is None:
             results.append(ConversationMatch(conversation, title))
             continue
         message_id = event.turn.public_id + ("-q" if event.type == "user_message" else "")
-        snippet = marked_snippet(str(event.public.get("text", "")), words)
+        snippet = marked_snippet(str(event.public.get("text", "")), marked)
         results.append(ConversationMatch(conversation, title, snippet, message_id, event.turn.number))
     return tuple(results)
 
 
-def titles_matching(person: User, words: Sequence[str], join: Join) -> list[Conversation]:
+def titles_matching(person: User, terms: Sequence[str], join: Join) -> list[Conversation]:
     own = person.conversations.filter(expires_at=None)
     if connection.vendor == "postgresql":
-        vector = SearchVector("title", config="english")
-        titled = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=tsquery(words, join))
+        vector = RawSQL(vector_sql('"chat_conversation"."title"'), [], output_field=SearchVectorField())  # noqa: S611 - constant
+        titled = own.filter(turns__isnull=False).distinct().alias(vector=vector)
+        titled = titled.filter(vector=tsquery(terms, join, is_typing=True))
         return list(titled.order_by("-updated_at")[:MAX_RESULTS])
     # a title is indexed with the first event of its conversation
-    found = matching(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
+    found = matching(Event.objects.filter(conversation__in=own, seq=1), "title", terms, join)
     ranked = list(found.values_list("conversation_id", flat=True)[:MAX_RESULTS])
     conversations = own.in_bulk(ranked)
     return [conversations[pk] for pk in ranked]
 
 
-def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
+def best_messages(person: User, terms: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
     """Return the best matching message of each conversation, the best conversation first."""
     events = Event.objects.filter(conversation__in=person.conversations.filter(expires_at=None), turn__is_active=True)
     if connection.vendor == "postgresql":
-        ranked = match_vector(events, TALK_COLUMN, tsquery(words, join))
+        ranked = match_vector(events, TALK_COLUMN, tsquery(terms, join, is_typing=True))
     else:
-        ranked = matching(events, "text", words, join)
+        ranked = matching(events, "text", terms, join)
     best: dict[uuid.UUID, int] = {}
     for conversation_id, event_id in ranked.values_list("conversation_id", "pk")[:_MAX_MESSAGES]:
         best.setdefault(conversation_id, event_id)
@@ -111,24 +117,16 @@ def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.U
     return {conversation_id: found[event_id] for conversation_id, event_id in wanted}
 
 
-def matching(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+def matching(events: QuerySet[Event], column: str, terms: Sequence[str], join: Join) -> QuerySet[Event]:
     """Return the events that match in this column of the FTS5 table, best first."""
-    # quoted, so that no word is read as syntax; the last one matches as a prefix
-    match = f" {join} ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}" *'])
-    return match_fts5(events, TALK_TABLE, f"{column} : ({match})")
-
-
-def tsquery(words: Sequence[str], join: Join) -> SearchQuery:
-    operator = {"AND": " & ", "OR": " | "}[join]
-    terms = [*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"]  # a word holds neither quote nor backslash
-    return SearchQuery(operator.join(terms), config="english", search_type="raw")
+    return match_fts5(events, TALK_TABLE, f"{column} : ({fts5_expression(terms, join, is_typing=True)})")
 
 
 def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
     """Return the text around the first match as parts, without markup; secrets are masked first (product 12)."""
     # Words match with any ending, from their start, much as the engines' stemmers match them.
     stems = [_WORD_ENDINGS.sub("", word) if len(word) > 4 else word for word in words]
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, stems))})\w*", re.IGNORECASE)
+    pattern = re.compile(marking_pattern(stems), re.IGNORECASE)
 
     first = pattern.search(text)
     at = first.start() if first else 0
@@ -138,9 +136,11 @@ def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
     if len(line) > SNIPPET_CHARS:  # cut it around the first match, between words
         match = pattern.search(line)
         start = max(0, (match.start() if match else 0) - CHARS_BEFORE_MATCH)
-        start = line.find(" ", start) + 1 if start else 0
+        # languages without spaces are cut anywhere
+        start = line.find(" ", start, start + LONGEST_WORD) + 1 or start if start else 0
         end = start + SNIPPET_CHARS
-        rest = line[start:] if end >= len(line) else line[start:end].rsplit(" ", 1)[0] + "…"
+        cut = line.rfind(" ", end - LONGEST_WORD, end)
+        rest = line[start:] if end >= len(line) else line[start : cut if cut > 0 else end] + "…"
         line = "…" + rest if start else rest
 
     parts, done = [], 0

@@ -21,8 +21,8 @@ TALK_COLUMN: Final = "search_vector"
 _EVENTS, _CONVERSATIONS = "chat_event", "chat_conversation"
 _IS_MESSAGE = "type IN ('user_message', 'assistant_message')"
 _TITLE_OF = f"(SELECT title FROM {_CONVERSATIONS} WHERE id = {{0}}.conversation_id)"
-_TITLE = f"CASE {{0}}.seq WHEN 1 THEN coalesce({_TITLE_OF}, '') ELSE '' END"
-_TEXT = "coalesce(json_extract({0}.public, '$.text'), '')"
+_TITLE = f"CASE {{0}}.seq WHEN 1 THEN index_text(coalesce({_TITLE_OF}, '')) ELSE '' END"
+_TEXT = "index_text(coalesce(json_extract({0}.public, '$.text'), ''))"
 _ADD = f"INSERT INTO {TALK_TABLE}(rowid, title, text)"
 _REMOVE = f"INSERT INTO {TALK_TABLE}({TALK_TABLE}, rowid, title, text)"
 
@@ -40,8 +40,8 @@ def change_title(title: str) -> str:
     first_event = f"FROM {_EVENTS} AS e WHERE e.conversation_id = old.id AND e.seq = 1 AND e.{_IS_MESSAGE}"
     text = _TEXT.format("e")
     return (
-        f"{_REMOVE} SELECT 'delete', e.id, old.title, {text} {first_event};"
-        f" {_ADD} SELECT e.id, {title}, {text} {first_event};"
+        f"{_REMOVE} SELECT 'delete', e.id, index_text(old.title), {text} {first_event};"
+        f" {_ADD} SELECT e.id, index_text({title}), {text} {first_event};"
     )
 
 

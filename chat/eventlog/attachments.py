@@ -25,7 +25,14 @@ class UnknownAttachmentError(Exception):
 
 
 def store(
-    conversation: Conversation, *, name: str, media_type: str, content: bytes, text: str | None, is_cut: bool
+    conversation: Conversation,
+    *,
+    name: str,
+    media_type: str,
+    content: bytes,
+    text: str | None,
+    is_cut: bool,
+    encoding: str = "",
 ) -> Attachment:
     """Store a file that belongs to no message yet. ``text``: what requests have of it; None for an image."""
     return Attachment.objects.create(
@@ -35,9 +42,17 @@ def store(
         size=len(content),
         chars=len(text or ""),
         is_cut=is_cut,
+        encoding=encoding,
         sealed_content=encryption.encrypt_bytes(content),
         sealed_text=None if text is None else encryption.encrypt(text),
     )
+
+
+def change_text(attachment: Attachment, *, text: str, is_cut: bool, encoding: str) -> None:
+    """Store another reading of a text file, which later requests have."""
+    attachment.chars, attachment.is_cut, attachment.encoding = len(text), is_cut, encoding
+    attachment.sealed_text = encryption.encrypt(text)
+    attachment.save(update_fields=["chars", "is_cut", "encoding", "sealed_text"])
 
 
 def content_of(attachment: Attachment) -> bytes:

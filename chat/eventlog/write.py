@@ -116,14 +116,15 @@ def open_turn(
     model: str = "",
     provider: str = "",
     title: str = "",
-    attached: Collection[uuid.UUID] = (),
+    attached: Collection[uuid.UUID] | None = None,
     position: LogPosition | None = None,
 ) -> Turn:
     """Start a turn with its ``user_message`` in a locked conversation.
 
-    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place, with its
-    files. ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
-    ``attached``: files of the message. ``position``: where it was read since the lock.
+    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place.
+    ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
+    ``attached``: files of the message; None for those of the replaced one. ``position``: where it was read since the
+    lock.
     Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
     # 1. The place of the turn: after the newest one, or beside the one that it replaces.
@@ -145,10 +146,11 @@ def open_turn(
         provider=provider,
         **leases.new_lease(),
     )
-    # 2. Its question, with files that were uploaded for it or that the replaced one had.
-    files = attachments.claim(conversation, attached)
-    if replaces and not files:
+    # 2. Its question, with its files.
+    if replaces and attached is None:
         files = attachments.attached_to(replaces)
+    else:
+        files = attachments.claim(conversation, attached or ())
     _append(turn, [UserMessage(text=text, attachments=files)], {}, after_seq=position.last_seq)
     # 3. The conversation moves to the top of the list, also out of the archive.
     conversation.title = conversation.title or title
@@ -187,12 +189,13 @@ def reopen_turn(turn: Turn) -> None:
 
 
 @_atomic
-def save_unasked(replaces: Turn, text: str) -> Turn:
+def save_unasked(replaces: Turn, text: str, attached: Collection[uuid.UUID] | None = None) -> Turn:
     """Store a question in the place of a turn without asking it: as a turn that was stopped before any text came.
 
-    Raises TurnRunningError, InactiveBranchError.
+    ``attached``: as of ``open_turn``. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
-    turn = open_turn(lock_conversation(replaces.conversation_id), text=text, replaces=replaces)
+    conversation = lock_conversation(replaces.conversation_id)
+    turn = open_turn(conversation, text=text, replaces=replaces, attached=attached)
     close_turn(turn, (), status="aborted", error_code=Turn.UNASKED)
     return turn
 

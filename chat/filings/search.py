@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from chat.models import Filing, Passage
 from chat.models.filing import search_terms
+from chat.search_text import marking_pattern, query_terms
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
 
@@ -171,15 +172,16 @@ def snippet(text: str, terms: Iterable[str]) -> str:
     if len(line) <= SNIPPET_MAX_CHARS:
         return line
     # The window that holds most different words, the first of equals.
-    stems = [re.escape(term[: max(4, len(term) - 2)]) for term in terms]
-    pattern = re.compile(rf"\b({'|'.join(stems)})", re.IGNORECASE) if stems else None
-    places = [(found.start(), found[1].lower()) for found in pattern.finditer(line)] if pattern else []
+    stems = [term[: max(4, len(term) - 2)] for term in query_terms(terms)]
+    pattern = re.compile(marking_pattern(stems), re.IGNORECASE) if stems else None
+    places = [(found.start(), found[0].lower()) for found in pattern.finditer(line)] if pattern else []
 
     def words_behind(start: int) -> int:
         return len({word for place, word in places if start <= place < start + SNIPPET_MAX_CHARS - _LEAD_CHARS})
 
     start = max((place for place, _word in places), key=words_behind, default=0) - _LEAD_CHARS
-    start = line.find(" ", start) + 1 if start > 0 else 0
+    # languages without spaces are cut anywhere
+    start = line.find(" ", start, start + _LEAD_CHARS) + 1 or start if start > 0 else 0
     end = start + SNIPPET_MAX_CHARS - 2
     if end >= len(line):
         return ("…" if start else "") + line[start:]

@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - only constant names are put into statements
 """The full-text index of passages: created, checked and rebuilt.
 
-On SQLite it is an external-content FTS5 table that triggers update. Django drops triggers silently when it
+On SQLite it is an FTS5 table without content that triggers update. Django drops triggers silently when it
 rebuilds a table, so they are created again after every migrate. On PostgreSQL it is a generated column with a GIN
 index, which the migration creates.
 """
@@ -20,12 +20,14 @@ from chat.models.filing import INDEX_TABLE
 _TABLE = "chat_passage"
 _CREATE = (
     f"CREATE VIRTUAL TABLE IF NOT EXISTS {INDEX_TABLE} USING fts5(context, text,"
-    f" content='{_TABLE}', content_rowid='id', tokenize='porter unicode61')"
+    " content='', tokenize='porter unicode61')"
 )
+_INDEXED = "{0}id, index_text({0}context), index_text({0}text)"
 _REMOVE = (
-    f"INSERT INTO {INDEX_TABLE}({INDEX_TABLE}, rowid, context, text) VALUES ('delete', old.id, old.context, old.text);"
+    f"INSERT INTO {INDEX_TABLE}({INDEX_TABLE}, rowid, context, text) VALUES ('delete', {_INDEXED.format('old.')});"
 )
-_ADD = f"INSERT INTO {INDEX_TABLE}(rowid, context, text) VALUES (new.id, new.context, new.text);"
+_INSERT = f"INSERT INTO {INDEX_TABLE}(rowid, context, text)"
+_ADD = f"{_INSERT} VALUES ({_INDEXED.format('new.')});"
 _TRIGGERS = {
     f"{INDEX_TABLE}_insert": f"AFTER INSERT ON {_TABLE} BEGIN {_ADD} END",
     f"{INDEX_TABLE}_delete": f"AFTER DELETE ON {_TABLE} BEGIN {_REMOVE} END",
@@ -37,7 +39,10 @@ INDEX = SearchIndex(
     _CREATE,
     _TRIGGERS,
     source=_TABLE,
-    fill=(f"INSERT INTO {INDEX_TABLE}({INDEX_TABLE}) VALUES ('rebuild')",),
+    fill=(
+        f"INSERT INTO {INDEX_TABLE}({INDEX_TABLE}) VALUES ('delete-all')",
+        f"{_INSERT} SELECT {_INDEXED.format('')} FROM {_TABLE}",
+    ),
     reindex=("REINDEX INDEX chat_passage_search", f"ANALYZE {_TABLE}"),
 )
 

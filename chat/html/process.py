@@ -38,6 +38,10 @@ class RenderTimeoutError(Exception):
     """The work took longer than the limit, or its process ended."""
 
 
+class NoProcessError(RenderTimeoutError):
+    """All processes were at work for others."""
+
+
 class RenderProcess:
     """One process, used by one thread at a time. ``work`` is called with what ``run`` is given."""
 
@@ -126,11 +130,11 @@ def run_in_process(
     pool: queue.LifoQueue[RenderProcess] = BLOCKS,
     limit_s: float | None = None,
 ) -> Result:
-    """Call a function of a module with arguments that can be pickled. Raises RenderTimeoutError."""
+    """Call a function of a module with arguments that can be pickled. Raises RenderTimeoutError, NoProcessError."""
     try:
         process = pool.get(timeout=WAIT_LIMIT_S)
     except queue.Empty:
-        raise RenderTimeoutError from None
+        raise NoProcessError from None
     try:
         return process.run(work, *args, limit_s=limit_s)
     finally:

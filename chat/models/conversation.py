@@ -114,6 +114,7 @@ class Attachment(models.Model):
     size = models.PositiveIntegerField(_("size in bytes"))
     chars = models.PositiveIntegerField(_("characters of text"), default=0)
     is_cut = models.BooleanField(_("only the beginning of its text is used"), default=False)
+    encoding = models.CharField(_("encoding of its text"), max_length=20, blank=True)  # as Python names it
     sealed_content = models.BinaryField(editable=False)
     sealed_text = models.BinaryField(null=True, editable=False)  # None: an image
     sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)  # None: deleted after a day
@@ -141,6 +142,7 @@ class Share(models.Model):
     digest = models.CharField(_("digest"), max_length=64, unique=True, editable=False)
     sealed_token = models.BinaryField(_("encrypted token"), null=True, editable=False)
     last_turn = models.ForeignKey("Turn", on_delete=models.CASCADE, related_name="+")  # later turns are not shown
+    title = models.CharField(_("title"), max_length=120, blank=True)  # of the conversation, when the link was made
     with_summary = models.BooleanField(_("with summary"), default=True)
     with_trace = models.BooleanField(_("with steps"), default=False)
     with_thinking = models.BooleanField(_("with thinking"), default=False)

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from django.contrib.postgres.search import SearchQuery
 from django.db import connections, models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chat.fts5 import match_fts5, match_vector
+from chat.fts5 import fts5_expression, match_fts5, match_vector, tsquery
+from chat.search_text import MARKS, query_terms
 
 INDEX_TABLE = "chat_passage_fts"
 INDEX_COLUMN = "search_vector"
 
 _MAX_TERMS = 40
-_WORD = re.compile(r"\w+(?:[.,&/-]\w+)*")
+_WORD = re.compile(rf"[\w{MARKS}]+(?:[.,&/-][\w{MARKS}]+)*")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be because been before being between both but by can"
@@ -49,18 +49,17 @@ class PassageQuerySet(models.QuerySet["Passage"]):
 
     def search(self, text: str) -> PassageQuerySet:
         """Return the passages that share a word with ``text``, best first, each with its ``score``."""
-        terms = search_terms(text)
+        terms = query_terms(search_terms(text))[:_MAX_TERMS]
         if not terms:
             return self.none()
         # each engine ranks in its own way; scores are compared within one search only
         found: models.QuerySet[Passage]
         if connections[self.db].vendor == "postgresql":
             # any word may match; the rank puts passages with several first
-            query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
-            found = match_vector(self, INDEX_COLUMN, query, weights=[1.0, 0.4, 0.7, 1.0], then="pk")
+            weights = [1.0, 0.4, 0.7, 1.0]
+            found = match_vector(self, INDEX_COLUMN, tsquery(terms, "OR"), weights=weights, then="pk")
         else:
-            match = " OR ".join(f'"{term}"' for term in terms)
-            found = match_fts5(self, INDEX_TABLE, match, weights=", 2.0, 1.0", then="pk")
+            found = match_fts5(self, INDEX_TABLE, fts5_expression(terms, "OR"), weights=", 2.0, 1.0", then="pk")
         return cast("PassageQuerySet", found)
 
 

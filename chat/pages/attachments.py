@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header, quote_etag
 from django.utils.translation import gettext as _
@@ -18,6 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import passages, uploads
+from chat.attachments.encodings import ENCODINGS
 from chat.attachments.extraction import IMAGES
 from chat.cards.attachments import draft_view
 from chat.conversations import model_choice
@@ -84,6 +86,7 @@ def attachment(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_
         listed = listed[max(0, (at or 0) - PANEL_REACH) : (at or 0) + PANEL_REACH + 1]
     shown = {
         "file": found,
+        "encodings": ENCODINGS if found.encoding else {},
         "is_image": found.media_type in IMAGES,
         "passages": [attached_passage(each, quotes if each.fragment == cited else None) for each in listed],
         "page_url": request.get_full_path() + (f"#{cited}" if at is not None else ""),
@@ -91,6 +94,17 @@ def attachment(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_
     return render(
         request, "chat/reader/_attachment_reader.html" if request.htmx else "chat/reader/attachment.html", shown
     )
+
+
+@require_POST
+def encoding(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> HttpResponse:
+    """Read a text file again in the encoding that its owner has chosen."""
+    found = get_attachment(request, conversation_id, attachment_id)
+    try:
+        uploads.read_again(found, request.POST.get("encoding", ""))
+    except InvalidInputError as error:
+        messages.error(request, error.message)
+    return redirect(found)
 
 
 def attached_passage(passage: passages.TextPassage, quotes: Sequence[str] | None) -> AttachedPassage:

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 
-from chat.db_errors import is_disk_full, is_outage, user_message
+from chat.db_errors import is_outage, user_message
 
 RETRY_AFTER_S = 5
 
@@ -42,13 +42,14 @@ def close_connection() -> None:
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """Answer according to the exception that Django is handling. Reads nothing from the database."""
     error = sys.exc_info()[1]
-    if error is None or not (is_outage(error) or is_disk_full(error)):
+    if error is None or not is_outage(error):
         return defaults.server_error(request)
     answer: HttpResponseBase
-    if request.path.startswith("/api/"):
+    # scripts of pages show the message, such as beside a file that could not be stored
+    if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         answer = JsonResponse({"error": {"code": "unavailable", "message": user_message(error)}}, status=503)
     else:
         # without a request: context processors would read the session, so the database
-        answer = render(None, "503.html", {"is_disk_full": is_disk_full(error)}, status=503)
+        answer = render(None, "503.html", {"reason": user_message(error)}, status=503)
     answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer

@@ -7,12 +7,15 @@ lease lasts, other processes take over the turns.
 from __future__ import annotations
 
 import logging
+import tempfile
 import time
+from pathlib import Path
 
 import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -22,8 +25,11 @@ from chat.turns.heartbeat import monitor
 logger = logging.getLogger(__name__)
 REDIS_TIMEOUT_S = 2
 WRITE_EVERY_S = 1.0  # anybody may ask
-# Changes nothing, and is a write all the same: it fails on a full disk, and where the database is read-only.
+# Changes nothing, and is a write all the same: it fails where the database is read-only.
 WRITE = "UPDATE django_migrations SET name = name WHERE id = (SELECT MIN(id) FROM django_migrations)"
+ROOM_BYTES = 1024**2
+# Needs about a megabyte of the server's disk for as long as it runs: the rows don't fit into so little memory.
+TAKE_ROOM = "SET LOCAL work_mem = '64kB'", "SELECT count(*) FROM generate_series(1, 60000)"
 _written_at = -WRITE_EVERY_S
 
 
@@ -55,7 +61,23 @@ def ask_database() -> None:
         now = time.monotonic()
         if now - _written_at >= WRITE_EVERY_S:
             cursor.execute(WRITE)
+            take_room(cursor)
             _written_at = now
+
+
+def take_room(cursor: CursorWrapper) -> None:
+    """Take room on the database's disk and give it back. Raises DatabaseError or OSError where there is none.
+
+    ``WRITE`` may do without: both engines write again into room that they have freed.
+    """
+    if connection.vendor == "postgresql":
+        with transaction.atomic():
+            for statement in TAKE_ROOM:
+                cursor.execute(statement)
+        return
+    with tempfile.TemporaryFile(dir=Path(connection.settings_dict["NAME"]).parent) as file:
+        file.write(bytes(ROOM_BYTES))
+        file.flush()
 
 
 def check_heartbeat() -> None:

@@ -23,6 +23,7 @@ from chat.cards.view_models import dom_id
 from chat.conversations import actions
 from chat.conversations.access import get_turn
 from chat.conversations.reasoning_settings import visibility_for
+from chat.eventlog.attachments import attached_to
 from chat.html import arender
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back
@@ -73,16 +74,19 @@ async def decide(
 async def edit(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """GET: the question in a form. POST: ask the edited question in its place, or with ``save`` only store it."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    shown: dict[str, Any] = {"turn": turn}
+    files = await sync_to_async(attached_to)(turn)
+    shown: dict[str, Any] = {"turn": turn, "files": files, "kept": {file.id for file in files}}
     status = 200
     if request.method == "GET":
         shown["text"] = await sync_to_async(eventlog.question_of)(turn)
     else:
         shown["text"] = text = request.POST.get("text", "")
         try:
-            message = clean_message(text)
+            kept = request.POST.getlist("attachments") if "has_files" in request.POST else None
+            shown["kept"] = kept
+            message = clean_message(text, attachments=kept)
             if "save" in request.POST:
-                turn = await sync_to_async(actions.save_unasked)(turn, message.text)
+                turn = await sync_to_async(actions.save_unasked)(turn, message)
             else:
                 await turn_manager.retry(turn, message)
             return redirect_back(request, conversation_id, dom_id(turn.public_id + "-q"))

@@ -50,6 +50,11 @@ urlpatterns = [
         name="attachment_file",
     ),
     path(
+        "chats/<id:conversation_id>/attachments/<id:attachment_id>/encoding/",
+        attachments.encoding,
+        name="attachment_encoding",
+    ),
+    path(
         "chats/<id:conversation_id>/attachments/<id:attachment_id>/remove/",
         attachments.remove,
         name="attachment_remove",

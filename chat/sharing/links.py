@@ -73,6 +73,7 @@ def draft_link(conversation: Conversation, choice: Choice) -> Share:
     return Share(
         conversation=conversation,
         last_turn=last,
+        title=conversation.title,
         with_summary=choice.summary,
         with_trace=choice.trace,
         with_thinking=choice.thinking,
@@ -111,7 +112,7 @@ def link_visibility(link: Share) -> Visibility:
 
 def shared_title(link: Share) -> str:
     """Return the title of the shared page."""
-    return redact_text(link.conversation.title) or _("Conversation")
+    return redact_text(link.title) or _("Conversation")
 
 
 def shared_cards(

@@ -122,7 +122,7 @@ def _submit(
     if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:
         words = _("%(most)s messages wait already; let one be answered first.")
         raise InvalidInputError("queue_full", words % {"most": MAX_QUEUED})
-    files = [file.to_json() for file in claim(conversation, message.attachments)]
+    files = [file.to_json() for file in claim(conversation, message.attachments or ())]
     QueuedMessage.objects.create(
         conversation=conversation, text=message.text, attachments=files, client_id=message.client_id
     )

@@ -42,8 +42,8 @@ def is_json_object(text: str) -> bool:
 
 
 def as_it_came(_pieces: Sequence[str], joined: str) -> Iterator[str]:
-    """Yield the text itself: it may have raw control characters."""
-    yield joined
+    """Yield the text itself: it may have raw control characters, or a byte order mark in front."""
+    yield joined.removeprefix("\ufeff")
 
 
 def cumulative(pieces: Sequence[str], _joined: str) -> Iterator[str]:
@@ -106,6 +106,7 @@ class ArgumentsRepair(NamedTuple):
 
 REPAIRS = (
     ArgumentsRepair(as_it_came, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
+    ArgumentsRepair(as_it_came, ("\ufeff", '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),

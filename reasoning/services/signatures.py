@@ -47,6 +47,13 @@ def signatures_in(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if isinstance(name, str) and is_signature(name, value)}
 
 
+def signatures_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the signatures of a call, with those of its function under ``function``."""
+    function = call.get("function")
+    inner = signatures_in(function) if isinstance(function, Mapping) else {}
+    return {**signatures_in(call), **({"function": inner} if inner else {})}
+
+
 def is_signature(name: str, value: object) -> bool:
     """Say whether a field goes back as it came."""
     if value in _NOTHING or not isinstance(value, str | dict | list):

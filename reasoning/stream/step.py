@@ -15,7 +15,7 @@ from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawIte
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import RepeatGuard, Scratchpad
-from reasoning.services.signatures import is_opaque, merge_signatures, signatures_in
+from reasoning.services.signatures import is_opaque, merge_signatures, signatures_of_call
 from reasoning.services.text_calls import has_text_call
 from reasoning.stream.limits import Cap, cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
@@ -168,7 +168,9 @@ class StepMachine:
             self._end_message()
             self._begin_message(raw.message)
         if "tool_calls" in fields:
-            room.store_opaque([found for call in mappings_in(fields["tool_calls"]) if (found := signatures_in(call))])
+            room.store_opaque(
+                [found for call in mappings_in(fields["tool_calls"]) if (found := signatures_of_call(call))]
+            )
         if "signatures" in fields:
             room.store_opaque(fields["signatures"])
             self._signatures = merge_signatures(self._signatures, fields["signatures"])

@@ -8,6 +8,7 @@ piece. Arguments come as pieces of a string, as null, or whole as an object.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,18 +17,20 @@ from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
 from reasoning.redaction import mask_private
 from reasoning.services.arguments import is_json_object, join_arguments
-from reasoning.services.signatures import merge_signatures, signatures_in
+from reasoning.services.signatures import merge_signatures, signatures_of_call
 from reasoning.stream.limits import utf8_bytes
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
 # What gateways and models put before the name of a tool, with an example.
 NAME_PREFIXES = {
     "functions.": "functions.search",  # gpt-oss, Kimi
+    "tools.": "tools.search",
     "to=functions.": "to=functions.search",  # gpt-oss
     "default_api.": "default_api.search",  # Gemini
     "default_api:": "default_api:search",
 }
-_LEAKED_MARK = "<|"  # of a template, behind a name: ``search<|channel|>commentary``
+# Behind a name: a mark of a template, ``search<|channel|>commentary``, or the number of a call, ``search:0`` (Kimi).
+_LEAKED_END = re.compile(r"<\|.*|:\d+\s*\Z", re.DOTALL)
 
 
 class ToolCallReader:
@@ -63,7 +66,7 @@ class ToolCallReader:
             else:
                 known = self._known_index(server_index, "", "")
                 index = max(0, self._latest) if known is None else known
-            if signatures := signatures_in(piece):
+            if signatures := signatures_of_call(piece):
                 self.signatures[index] = merge_signatures(self.signatures.get(index, {}), signatures)
 
     def finish(self) -> Iterator[Delta]:
@@ -156,8 +159,8 @@ def is_cut_off(calls: Iterable[ToolCall]) -> bool:
 
 
 def tool_name(name: str) -> str:
-    """Return a name without what leaks from a template: a prefix, or a control token and what follows it."""
-    name = name.partition(_LEAKED_MARK)[0].strip()
+    """Return a name without what leaks from a template: a prefix, and a control token or a number behind it."""
+    name = _LEAKED_END.sub("", name).strip()
     prefix = next((prefix for prefix in NAME_PREFIXES if name.startswith(prefix) and name != prefix), "")
     return name[len(prefix) :]
 

@@ -8,11 +8,13 @@ const queue = document.getElementById("queue");
 const messages = document.getElementById("messages");
 
 const EDGE_PX = 48; // closer to the end than this counts as being at the end
+const LAST_LINES_PX = 96; // of an answer that stay in view when what is below them comes into view
 const TOGGLE_SETTLE_MS = 200;
 
 let isFollowing = false;
 let hasLeft = false; // the reader scrolled away from the end
 let isEnding = false; // the end of an answer is being drawn
+let wasFollowing = false; // when it began to be drawn
 let lastTop = page.scrollTop;
 
 const endPosition = () => page.scrollHeight - page.clientHeight;
@@ -56,7 +58,16 @@ export const followNewText = () => {
 // Call before the end of an answer is drawn: what then appears below its text must not scroll its reader away.
 export const stayAtText = () => {
   isEnding = true;
+  wasFollowing = isFollowing;
   if (!queue.childElementCount) isFollowing = false;
+};
+
+// Scroll to the notice and the actions of an answer that ended, as far as its last lines stay in view.
+const showEnd = (card) => {
+  const text = card.querySelector("[data-answer]").getBoundingClientRect();
+  const linesTop = page.scrollTop + text.bottom - LAST_LINES_PX - document.querySelector(".topbar").offsetHeight;
+  const top = Math.min(endPosition(), linesTop);
+  if (top > page.scrollTop) page.scrollTo({ top });
 };
 
 // The last text and the end may come in one frame: the panel with the work returns to the layout when the text rests.
@@ -65,7 +76,11 @@ document.addEventListener("legible:settled", ({ target: card }) => {
   if (card !== liveCard) return;
   card.classList.add("card--settling");
   placeWork(); // not a frame later: the end may have brought a summary
-  requestAnimationFrame(() => requestAnimationFrame(() => returnWorkToLayout(card)));
+  const follows = wasFollowing;
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    returnWorkToLayout(card);
+    if (follows) showEnd(card);
+  }));
 });
 
 addEventListener("scroll", () => {

@@ -1,6 +1,10 @@
 """Signing in, up and out; the limit on failures; changing the password."""
 
+import os
+import pickle
+
 import pytest
+import redis
 from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from django.http import HttpResponse
@@ -123,6 +127,28 @@ def test_failures_of_a_name_from_many_addresses_are_limited_but_not_where_it_has
     assert "Too many failed attempts for this name." in refused.text
     assert sign_in(Client(), "wrong", username="bob", REMOTE_ADDR="203.0.113.1").status_code == 200
     assert sign_in(Client(), REMOTE_ADDR="192.0.2.1").status_code == 302
+
+
+@pytest.mark.redis
+def test_redis_gets_json_under_keys_that_only_this_site_can_compute(settings, client, alice):
+    options = {"serializer": "config.cache.JsonSerializer"}
+    shared = RedisCache(os.environ["TEST_REDIS_URL"], {"KEY_PREFIX": f"test-{os.getpid()}", "OPTIONS": options})
+    limit = AttemptLimit("sign-in", b"alice", "127.0.0.1")
+    settings.SECRET_KEY = "another"
+    other = AttemptLimit("sign-in", b"alice", "127.0.0.1")
+
+    shared.set(limit.key, 1, 60)
+    client_of_redis = redis.Redis.from_url(os.environ["TEST_REDIS_URL"])
+    stored = client_of_redis.get(shared.make_key(limit.key))
+    shared.incr(limit.key)
+    counted = shared.get(limit.key)
+    client_of_redis.set(shared.make_key(limit.key), pickle.dumps(2), ex=60)
+    with pytest.raises(ValueError, match="codec"):
+        shared.get(limit.key)
+    shared.delete(limit.key)
+
+    assert (stored, counted) == (b"1", 2)
+    assert limit.key != other.key
 
 
 def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch):

@@ -3,12 +3,17 @@
 import io
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 from django.urls import reverse
 
 from accounts.access import tokens
 from accounts.models import AccessToken, AuditEntry
-from tests.factories import client_of
+from tests.factories import PASSWORD, client_of, make_administrator
+
+PBKDF2 = "django.contrib.auth.hashers.PBKDF2PasswordHasher"
 
 
 def test_token_authenticates_its_user_and_is_not_stored(alice):
@@ -43,6 +48,49 @@ def test_last_use_is_written_at_most_once_a_minute(alice):
 
     assert uses[0] is not None
     assert uses[0] == uses[1]
+
+
+@pytest.mark.parametrize("door", ["page", "admin", "command"])
+def test_a_new_password_ends_tokens_by_every_door_and_is_audited(alice, bob, door, monkeypatch):
+    _row, plaintext = tokens.create_token(alice)
+    _other, of_bob = tokens.create_token(bob)
+    new = "a quite different phrase"
+    if door == "page":
+        page, form = (
+            reverse("accounts:password"),
+            {"old_password": PASSWORD, "new_password1": new, "new_password2": new},
+        )
+        assert "your API tokens end" in client_of(alice).get(page).text
+        client_of(alice).post(page, form)
+    elif door == "admin":
+        admin, page = (
+            make_administrator("root", is_staff=True, is_superuser=True),
+            f"/admin/accounts/user/{alice.pk}/password/",
+        )
+        assert "ends all sessions and access tokens" in client_of(admin).get(page).text
+        client_of(admin).post(page, {"usable_password": "true", "password1": new, "password2": new})
+    else:
+        monkeypatch.setattr("getpass.getpass", lambda **_prompt: new)
+        call_command("changepassword", "alice", stdout=io.StringIO())
+
+    alice.refresh_from_db()
+    assert alice.check_password(new)
+    assert tokens.authenticate(f"Bearer {plaintext}") is None
+    assert tokens.authenticate(f"Bearer {of_bob}") == bob
+    assert AuditEntry.objects.filter(user=alice, action="tokens_ended").count() == 1
+
+
+def test_signing_in_keeps_tokens_though_an_old_hash_is_renewed(client, alice):
+    _row, plaintext = tokens.create_token(alice)
+
+    with override_settings(PASSWORD_HASHERS=[*settings.PASSWORD_HASHERS, PBKDF2]):
+        alice.password = make_password(PASSWORD, hasher="pbkdf2_sha256")
+        alice.save(update_fields=["password"])
+        client.post(reverse("accounts:login"), {"username": "alice", "password": PASSWORD})
+
+    alice.refresh_from_db()
+    assert alice.password.startswith("md5$")
+    assert tokens.authenticate(f"Bearer {plaintext}") == alice
 
 
 def test_creating_and_revoking_are_audited(alice):

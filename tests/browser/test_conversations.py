@@ -135,7 +135,11 @@ def test_imported_conversations_are_selected_archived_deleted_and_restored(visit
     with (tmp_path / "huge.zip").open("wb") as huge:
         huge.truncate(51 * 1024**2)
     page.get_by_label("File").set_input_files(tmp_path / "huge.zip")
-    assert page.get_by_label("File").evaluate("field => field.validationMessage").startswith("The file is too large.")
+    assert (
+        page.get_by_label("File")
+        .evaluate("field => field.validationMessage")
+        .startswith("The files are too large together.")
+    )
     page.get_by_label("File").set_input_files(
         FilePayload(name="conversations.json", mimeType="application/json", buffer=json.dumps(export).encode())
     )
@@ -189,7 +193,9 @@ def test_earlier_messages_come_and_the_reader_stays(visit, offline):
     expect(cards).to_have_count(25)
     first = cards.first.get_attribute("data-message-id")
 
-    demo.page.evaluate("scrollTo(0, 0)")
+    demo.page.mouse.move(640, 400)
+    demo.page.mouse.wheel(0, -1_000_000)
+    wait_until(demo.page, lambda: demo.page.evaluate("scrollY") == 0)
     top = demo.page.evaluate(TOP_OF_FIRST_CARD)
     earlier.press("Enter")
     expect(cards).to_have_count(50)

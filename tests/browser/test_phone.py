@@ -8,6 +8,7 @@ from tests.browser.looks import small_targets
 from tests.browser.people import NARROW
 from tests.browser.states import CHAT
 from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.browser.watching import wait_until
 
 IN_SHEET = ["Retry", "Good answer", "Bad answer"]
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -97,6 +98,28 @@ def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_te
 
     named(stopped, "More actions").click()
     expect(named(stopped, "Good answer")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_failure_ends_above_the_composer_with_its_actions(visit, connected, model):
+    model.script(
+        [
+            plain("One. " * 80),
+            plain("Two. " * 80),
+            plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}]),
+        ]
+    )
+    demo = visit(connected, viewport=NARROW)
+    demo.starts_chat()
+    for question in ("First?", "Second?"):
+        demo.asks(question).ends()
+
+    card = demo.asks("Third?")
+
+    retry = named(card, "Retry").first
+    expect(retry).to_be_visible()
+    composer = demo.page.locator(".composer:not(.edit)").bounding_box()
+    wait_until(demo.page, lambda: (box := retry.bounding_box()) and box["y"] + box["height"] <= composer["y"])
 
 
 @pytest.mark.slow

@@ -82,7 +82,8 @@ def test_page_hardly_shifts_while_it_follows_a_long_answer(visit, connected, mod
 
 @pytest.mark.slow
 @both_widths
-def test_reader_stays_at_their_line_when_the_answer_ends(visit, connected, model, viewport):
+@pytest.mark.parametrize("follows", [True, False], ids=["follows", "left"])
+def test_end_of_an_answer_comes_into_view_unless_its_reader_left(visit, connected, model, viewport, follows):
     text = "".join(f"Paragraph {number} of a long answer.\n\n" for number in range(30))
     points = [f"Point {number} of a summary that has more than one line on a phone." for number in range(5)]
     model.script([reply(says(opening(*points), text, "Nearly done, "), waits("rest"), says("and done."))])
@@ -92,14 +93,26 @@ def test_reader_stays_at_their_line_when_the_answer_ends(visit, connected, model
     expect(card.answer).to_contain_text("Nearly done")
     line = card.answer.get_by_text("Paragraph 26")
     expect(line).to_be_in_viewport()
+    if not follows:
+        demo.page.mouse.move(150, 200)
+        demo.page.mouse.wheel(0, -200)
+        expect(demo.page.locator("#jump")).to_be_visible()
     before = top_of(line)
 
     model.release("rest")
     card.ends()
     expect(card.bullets).to_have_count(5)
 
-    assert abs(top_of(line) - before) < 1
-    expect(demo.page.locator("#jump")).to_be_hidden()  # the reader has not scrolled
+    if not follows:
+        assert abs(top_of(line) - before) < 1
+        return
+    composer = demo.page.locator(".composer:not(.edit)").bounding_box()
+    actions = card.root.get_by_role("button", name="Copy", exact=True)
+    wait_until(demo.page, lambda: actions.bounding_box()["y"] < before + 800)
+    expect(card.answer.get_by_text("and done.")).to_be_in_viewport()
+    if viewport == WIDE:
+        box = actions.bounding_box()
+        assert box["y"] + box["height"] <= composer["y"]
 
 
 @pytest.mark.slow

@@ -42,6 +42,26 @@ def make_pdf(*pages: str, password: str = "") -> bytes:
     return out.getvalue()
 
 
+def make_form(values: dict[str, str]) -> bytes:
+    """Return a PDF with a form of these fields; a value that begins with a slash is the state of a check box."""
+    writer = pypdf.PdfWriter()
+    writer.append(io.BytesIO(make_pdf("A form")))
+    name, text = pypdf.generic.NameObject, pypdf.generic.TextStringObject
+    fields = pypdf.generic.ArrayObject()
+    for label, value in values.items():
+        is_box = value.startswith("/")
+        form_field = {
+            name("/FT"): name("/Btn" if is_box else "/Tx"),
+            name("/T"): text(label),
+            name("/V"): name(value) if is_box else text(value),
+        }
+        fields.append(writer._add_object(pypdf.generic.DictionaryObject(form_field)))
+    writer.root_object[name("/AcroForm")] = pypdf.generic.DictionaryObject({name("/Fields"): fields})
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
 def upload(client: Client, conversation: Conversation, name: str, content: bytes) -> Any:
     """Attach a file as the page's script does."""
     form = {"files": SimpleUploadedFile(name, content, content_type="application/x-whatever")}

@@ -1,5 +1,6 @@
 """Files of a message: what is accepted, who gets them, how they rest, and what becomes of them."""
 
+import io
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -11,16 +12,19 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from PIL import ExifTags, Image
 
 from chat.attachments import uploads
+from chat.attachments.extraction import FileText
 from chat.conversations import actions
 from chat.eventlog import attachments
 from chat.eventlog.link_tokens import token_of
+from chat.html.process import NoProcessError
 from chat.models import Attachment, Conversation, QueuedMessage
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.events import AssistantMessage
-from tests.chat.attached import PNG, REPORT, attach, make_pdf, upload
+from tests.chat.attached import PNG, REPORT, attach, make_form, make_pdf, upload
 from tests.factories import client_of, end_turn, make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -75,6 +79,142 @@ def test_file_that_cannot_be_used_is_refused_in_words(alice, conversation, setti
     assert (error["code"], error["field"]) == (code, "files")
     assert error["message"].startswith(words)
     assert not Attachment.objects.exists()
+
+
+PICTURE = Image.new("RGB", (4, 2), "red")
+
+
+def saved(picture: Image.Image, kind: str, **options: object) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_picture_is_decoded_whole_before_it_is_stored(alice, conversation, kind):
+    noise = Image.effect_noise((64, 64), 80).convert("RGB")
+    content = saved(noise, kind)
+
+    cut = upload(client_of(alice), conversation, "cut.bin", content[: len(content) // 2])
+    whole = attach(conversation, "whole.bin", content)
+
+    assert cut.status_code == 400
+    assert cut.json()["error"]["message"] == "cut.bin is damaged or no valid file of its type."
+    assert attachments.content_of(whole) == content
+
+
+def test_picture_that_services_refuse_for_its_size_is_refused_here(alice, conversation):
+    answer = upload(client_of(alice), conversation, "wide.png", saved(Image.new("1", (8_001, 1)), "PNG"))
+
+    assert answer.json()["error"]["message"] == "wide.png is too large: at most 8000 pixels on each side are allowed."
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_place_and_device_are_removed_from_a_picture_and_its_orientation_stays(conversation, kind):
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    exif[ExifTags.Base.Model] = "Camera of Ada"
+    exif[ExifTags.IFD.GPSInfo] = {ExifTags.GPS.GPSLatitudeRef: "N", ExifTags.GPS.GPSLatitude: (48.0, 8.0, 14.0)}
+
+    stored = attachments.content_of(attach(conversation, "photo.bin", saved(PICTURE, kind, exif=exif)))
+
+    with Image.open(io.BytesIO(stored)) as found:
+        assert dict(found.getexif()) == {ExifTags.Base.Orientation: 6}
+        assert (found.format, found.size) == (kind, PICTURE.size)
+    assert b"Ada" not in stored
+
+
+TEXTS = {
+    "cp1251": "Это договор о поставке, подписанный в мае.",
+    "koi8_r": "Это договор о поставке, подписанный в мае.",
+    "gb18030": "这是一个关于合同的简短说明，包括付款条件。",
+    "big5": "這是一份關於合約的說明，包括付款條件。",
+    "cp932": "契約書について、第三条を参照してください。",
+    "cp949": "안녕하세요. 계약서에 관한 설명입니다.",
+    "cp1252": "Größe: 12 € – déjà reçu",
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_older_encodings_are_detected_and_the_text_is_shown(alice, conversation, encoding):
+    text = TEXTS[encoding]
+    stored = attach(conversation, "old.txt", text.encode(encoding))
+
+    assert attachments.text_of(stored) == text
+    assert text in client_of(alice).get(stored.get_absolute_url()).content.decode()
+
+
+def test_owner_corrects_the_encoding_of_a_file(alice, bob, conversation):
+    stored = attach(conversation, "old.txt", "Größe".encode("cp1252"))
+    url = f"{stored.get_absolute_url()}encoding/"
+
+    others = client_of(bob).post(url, {"encoding": "cp1251"})
+    changed = client_of(alice).post(url, {"encoding": "cp1251"}, follow=True)
+    unknown = client_of(alice).post(url, {"encoding": "rot13"}, follow=True)
+    refused = client_of(alice).post(url, {"encoding": "utf_8"}, follow=True)
+
+    assert others.status_code == 404
+    assert "GrцЯe" in changed.content.decode()
+    assert "encoding: choose one of the list." in unknown.content.decode()
+    assert "old.txt has bytes that this encoding doesn’t have." in refused.content.decode()
+    stored.refresh_from_db()
+    assert (attachments.text_of(stored), stored.encoding) == ("GrцЯe", "cp1251")
+
+
+def test_values_of_a_pdf_form_are_read_with_the_names_of_their_fields(conversation):
+    stored = attach(conversation, "form.pdf", make_form({"Name": "Ada Byron", "Agreed": "/Yes", "Declined": "/Off"}))
+
+    text = attachments.text_of(stored)
+    assert text.startswith("Form fields:\nName: Ada Byron\nAgreed: Yes\n")
+    assert "Declined" not in text
+
+
+def test_pdf_behind_other_bytes_and_rich_text_are_read(conversation):
+    shifted = attach(conversation, "shifted.pdf", b"junk\x00" * 12 + make_pdf("Its text"))
+    rich = attach(conversation, "note.rtf", rb"{\rtf1\ansi{\fonttbl\f0 Arial;}\f0 A {\b bold} word.\par}")
+
+    assert attachments.text_of(shifted) == "Its text"
+    assert attachments.text_of(rich) == "A bold word."
+
+
+def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversation, monkeypatch):
+    def too_slow(*_args: object, **_options: object) -> FileText:
+        return FileText(problem="slow")
+
+    monkeypatch.setattr(uploads, "text_in", too_slow)
+    answers = [upload(client_of(alice), conversation, "slow.pdf", make_pdf("x")).json() for _time in range(4)]
+    monkeypatch.undo()
+
+    assert [answer["error"]["code"] for answer in answers] == ["slow_file"] * 3 + ["too_many_uploads"]
+    assert attach(make_conversation(owner=bob), "fine.pdf", make_pdf("Fine"))
+
+
+def test_file_that_waited_for_those_of_others_is_not_called_slow(alice, conversation, monkeypatch):
+    def no_process(*_args: object, **_options: object) -> None:
+        raise NoProcessError
+
+    monkeypatch.setattr("chat.attachments.extraction.run_in_process", no_process)
+
+    error = upload(client_of(alice), conversation, "small.pdf", make_pdf("x")).json()["error"]
+
+    assert error["message"] == "small.pdf was not added: other files are being read. Try again in a moment."
+
+
+def test_files_of_a_question_can_be_left_out_when_it_is_edited(alice, conversation):
+    first, second = attach(conversation, "one.txt"), attach(conversation, "two.txt")
+    turn = open_turn(conversation.pk, text="Why?", attached=[first.pk, second.pk])
+    end_turn(turn, [AssistantMessage(text="Because.")])
+    url = f"/chats/{conversation.pk}/turns/{turn.pk}/edit/"
+
+    form = client_of(alice).get(url).content.decode()
+    for kept in ([second], []):
+        sent = {"text": "Why?", "save": "only", "has_files": "1", "attachments": [one.pk.hex for one in kept]}
+        client_of(alice).post(url, sent)
+        newest = conversation.turns.get(is_active=True)
+        assert [file.name for file in attachments.attached_to(newest)] == [one.name for one in kept]
+        url = f"/chats/{conversation.pk}/turns/{newest.pk}/edit/"
+
+    assert form.count('type="checkbox"') == 2
 
 
 def test_number_of_files_and_length_of_their_text_are_limited(alice, conversation, settings):

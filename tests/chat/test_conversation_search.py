@@ -151,3 +151,61 @@ def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice):
 
     assert "2 questions and answers indexed." in said.getvalue()
     assert names(search(alice, "ammonia")) == names(search(alice, "ferry")) == [conversation]
+
+
+JAPANESE = "東京都の契約書について、第三条を説明します。"
+CHINESE = "我们的时光是一部电影。修改youer服务端，然后hello。"
+THAI = "สัญญาเช่าอาคารสำนักงาน"
+KOREAN = "서울특별시청에서 계약서를 받았다"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((JAPANESE, words) for words in ("契約", "三条", "について", "約", "第", "条", "東京都の契約書について")),
+        *((CHINESE, words) for words in ("时光", "电影", "youer", "youe", "hello", "改YOUER服", "服务端 电影")),
+        *((THAI, words) for words in ("สัญญา", "เช่า", "สำนักงาน", "อาคาร")),
+        *((KOREAN, words) for words in ("시청", "계약서", "서울", "특별시청에서")),
+        ("ﾃﾞｰﾀの話", "ﾃﾞｰﾀ"),
+        ("𠮷野家で食べた", "野家"),
+    ],
+)
+def test_words_are_found_within_text_without_spaces_in_messages_and_titles(alice, text, words):
+    said = answered(alice, answer="Note: " + text)
+    named = answered(alice, question="Title?")
+    actions.rename(named, text)
+    answered(alice, answer="東と京、都市。电子影院。ส เ อ 약계 청시 unrelated")
+
+    assert names(search(alice, words)) == [named, said]
+
+
+def test_what_only_shares_letters_is_not_found(alice):
+    answered(alice, answer=JAPANESE + CHINESE)
+
+    for words in ("京東", "条三", "光时", "ouer"):
+        assert search(alice, words) == ()
+
+
+def test_words_without_spaces_may_stand_apart_where_they_nowhere_stand_together(alice):
+    both = answered(alice, answer="契約書の第三条")
+    one = answered(alice, answer="この契約は古い。")
+
+    assert names(search(alice, "契約第三条")) == [both, one]
+
+
+@pytest.mark.parametrize("before", ["", "word "])
+def test_snippet_shows_and_marks_the_place_in_text_without_spaces(alice, before):
+    answered(alice, answer=before + "あ" * 400 + "契約書について" + "い" * 400)
+    answered(alice, answer="修改youer服务端")
+
+    (long,), (short,) = search(alice, "契約"), search(alice, "youer")
+
+    assert "あ[契約]書について" in snippet(long)
+    assert len(snippet(long)) < 200
+    assert snippet(short) == "修改[youer]服务端"
+
+
+def test_long_text_without_spaces_is_found_to_its_end(alice):
+    answered(alice, answer="これは長い文章です。" * 4000 + "鳳凰")
+
+    assert len(search(alice, "鳳凰")) == len(search(alice, "文章")) == 1

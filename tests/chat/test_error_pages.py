@@ -1,10 +1,15 @@
 """While the database is unavailable, pages and scripts get 503 with Retry-After."""
 
+import errno
 from typing import Any, NoReturn
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
+
+from chat.models import Attachment
+from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +34,27 @@ def test_page_says_that_the_database_is_unavailable(client):
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert "database does not answer" in answer.content.decode()
     assert "10.1.2.3" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("database or disk is full"), OSError(errno.ENOSPC, "No space left")]
+)
+def test_page_says_that_the_disk_is_full(client, alice, monkeypatch, error):
+    conversation = make_conversation(owner=alice)
+    client.force_login(alice)
+    client.raise_request_exception = False
+
+    def refuse_file(*_args: Any, **_more: Any) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(Attachment.objects, "create", refuse_file)
+    url, words = f"/chats/{conversation.pk}/attachments/", "The server’s disk is full, so nothing can be stored."
+    by_script = client.post(url, {"files": SimpleUploadedFile("plan.txt", b"Buy.")}, headers={"HX-Request": "true"})
+    by_form = client.post(url, {"files": SimpleUploadedFile("plan.txt", b"Buy.")})
+
+    assert (by_script.status_code, by_form.status_code) == (503, 503)
+    assert by_script.json()["error"]["message"].startswith(words)
+    assert words in by_form.text
 
 
 @pytest.mark.usefixtures("away")

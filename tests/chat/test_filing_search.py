@@ -160,3 +160,15 @@ def test_missing_rows_are_reported_and_reindexed(demo):
 
     assert check_index(None, ["default"]) == []
     assert anchors_of("Skerry Sound turbines")
+
+
+def test_words_within_text_without_spaces_are_found_and_shown():
+    lead, tail = "当社は多くの事業を営んでいます。" * 10, "その他の事項は次のとおりです。" * 10
+    for number, sentence in enumerate(("契約書の第三条に違反した場合は返済します。", "修改youer服务端")):
+        document = f"<html><body><p>FORM 10-K</p><p>{lead}{sentence}{tail}</p></body></html>"
+        ingest(document.encode(), name=f"japan-{number}.html")
+
+    for question, words in (("第三条について", "第三条に違反"), ("契約", "契約書"), ("youer", "修改youer服务端")):
+        found = search_passages(SearchQuery(question)).passages[0]
+        assert words in found.text
+        assert words in found.snippet

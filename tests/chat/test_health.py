@@ -1,5 +1,7 @@
 import os
+import resource
 import time
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
@@ -46,6 +48,41 @@ def test_database_that_takes_no_writes_is_named(client, transactional_db, monkey
     for value in ("ON", "OFF"):
         with connection.cursor() as cursor:
             cursor.execute(read_only[connection.vendor].format(value))
+        statuses.append(client.get("/healthz").status_code)
+
+    assert statuses == [503, 200]
+
+
+@pytest.mark.sqlite
+@pytest.mark.usefixtures("no_redis")
+def test_disk_without_room_is_named_though_a_row_can_be_rewritten(client, transactional_db, monkeypatch):
+    monkeypatch.setattr(health, "WRITE_EVERY_S", float("-inf"))
+    folder = Path(connection.settings_dict["NAME"]).parent
+    client.get("/healthz")
+    names = {file.name for file in folder.iterdir()}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (health.ROOM_BYTES // 2, hard))  # no file may grow beyond
+    try:
+        full = client.get("/healthz")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    free = client.get("/healthz")
+
+    assert (full.status_code, full.json()["checks"]["database"]) == (503, "error")
+    assert free.status_code == 200
+    assert {file.name for file in folder.iterdir()} == names
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("no_redis")
+def test_postgresql_without_room_is_named(client, transactional_db, monkeypatch):
+    monkeypatch.setattr(health, "WRITE_EVERY_S", float("-inf"))
+
+    statuses = []
+    for most in ("512kB", "-1"):
+        with connection.cursor() as cursor:
+            cursor.execute("SET temp_file_limit = %s", [most])
         statuses.append(client.get("/healthz").status_code)
 
     assert statuses == [503, 200]

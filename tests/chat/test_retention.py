@@ -1,10 +1,11 @@
 """Encrypted payloads over time: key rotation, and retention of thinking."""
 
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from cryptography.fernet import Fernet, InvalidToken
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.models import User
@@ -28,6 +29,21 @@ def make_thought(owner: User) -> Turn:
     thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
     eventlog.append(turn, [thought, ToolCall(call_id="c", name="f", arguments='{"a": 1}', step=0)])
     return turn
+
+
+def test_rotation_without_the_old_key_is_one_line_and_goes_on_once_it_is_back(alice, settings):
+    make_thought(alice)
+    old, new = settings.CONTENT_KEYS[0], Fernet.generate_key().decode()
+
+    for keys, words in (([new], "CONTENT_KEYS lacks the key"), ([], "at least one Fernet key is needed")):
+        settings.CONTENT_KEYS = keys
+        with pytest.raises(CommandError, match=words) as refused:
+            call_command("rotate_keys")
+        assert "\n" not in str(refused.value)
+
+    settings.CONTENT_KEYS = [new, old]
+    call_command("rotate_keys", stdout=(said := StringIO()))
+    assert "Encrypted 2 payloads" in said.getvalue()
 
 
 def test_old_key_is_not_needed_after_rotation(alice, settings):

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from chat import eventlog
+from chat.conversations import actions
 from chat.eventlog import link_tokens
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share
@@ -112,6 +113,16 @@ def test_later_turns_are_not_added(alice):
     make_turn(conversation, question="And later?", answer="Later.")
 
     assert "And later?" not in opened(link)
+
+
+def test_the_title_stays_that_was_shared(alice):
+    conversation = make_talk(alice)
+    link = make_link(conversation)
+    actions.rename(conversation, "Dismissal of Mr. Rivers")
+
+    assert "Rivers" not in opened(link)
+    assert "Debt covenants" in opened(link)
+    assert "Dismissal of Mr. Rivers" in opened(make_link(conversation))
 
 
 def test_the_branch_stays_that_was_shared(alice):

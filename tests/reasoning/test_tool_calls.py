@@ -82,7 +82,9 @@ def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
     assert arguments_of(*texts) == "".join(texts)
 
 
-@pytest.mark.parametrize("name", [*NAME_PREFIXES.values(), "search<|channel|>commentary", " search"])
+@pytest.mark.parametrize(
+    "name", [*NAME_PREFIXES.values(), "search<|channel|>commentary", "functions.search:0", " search"]
+)
 def test_name_is_what_the_tool_is_called(name):
     assert [call.name for call in step(piece("{}", "c1", name)).calls] == ["search"]
 
@@ -134,11 +136,12 @@ def test_signature_of_any_piece_belongs_to_the_call_of_that_piece():
         piece("{", "b", "f", index=1),
         piece("}", index=1, thought_signature="S2"),
         {"index": 0, "extra_content": {"google": {"thought_signature": "S1"}}},
+        {"index": 1, "function": {"thoughtSignature": "S3"}},
     )
 
     assert signatures_of(outcome) == [
         {"call_id": "a", "extra_content": {"google": {"thought_signature": "S1"}}},
-        {"call_id": "b", "thought_signature": "S2"},
+        {"call_id": "b", "thought_signature": "S2", "function": {"thoughtSignature": "S3"}},
     ]
 
 

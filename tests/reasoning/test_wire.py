@@ -169,6 +169,16 @@ def test_signature_of_a_call_goes_back_on_it_to_its_model_only(dialect):
 
 
 @pytest.mark.spec("product 38")
+def test_signature_within_a_function_goes_back_within_it():
+    item = {"call_id": "call_1", "function": {"thought_signature": "SIG", "name": "evil"}}
+
+    (sent,) = planned([question(), signature(item), call(), result()], to=CHAT).entries[1]["tool_calls"]
+
+    assert sent["function"]["thought_signature"] == "SIG"
+    assert sent["function"]["name"] != "evil"
+
+
+@pytest.mark.spec("product 38")
 def test_signature_of_a_message_goes_back_on_it():
     opaque = {"reasoning_opaque": "SIG", "thinking_blocks": [{"signature": "S"}], "role": "user"}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from cryptography.fernet import InvalidToken
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError
 
 from chat.eventlog import maintenance
 
@@ -15,6 +17,13 @@ class Command(BaseCommand):
     help = "Encrypt every private payload again with the newest key of CONTENT_KEYS."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(
-            f"Encrypted {maintenance.rotate_keys()} payloads with the newest key. Older keys can be removed now."
-        )
+        try:
+            count = maintenance.rotate_keys()
+        except InvalidToken as error:
+            words = (
+                "A payload can't be decrypted: CONTENT_KEYS lacks the key that encrypted it. Append it and run again."
+            )
+            raise CommandError(words) from error
+        except ImproperlyConfigured as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Encrypted {count} payloads with the newest key. Older keys can be removed now.")

@@ -43,7 +43,7 @@ _FIELDS = {
     "reasoning_details": "reasoning",
 }
 # Of a call, and of a message: what the service may not overwrite with what it added.
-_CALL_KEYS = frozenset({"call_id", "id", "type", "index", "function"})
+_CALL_KEYS = frozenset({"call_id", "id", "type", "index"})
 _JOINED = ("text", "summary", "data")
 _MESSAGE_KEYS = frozenset({"role", "content", "tool_calls"})
 _ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
@@ -87,8 +87,13 @@ class ChatFormat(WireFormat):
         for call in step.calls:
             is_replaced = replaces_all or needs_stand_in(call)
             call_id = call_ids.take(call, is_replaced=is_replaced, is_own=selected.is_running)
-            function = {"name": wire_name(call), "arguments": wire_arguments(call)}
-            sent = {**signatures.get(call.call_id, {}), "id": call_id, "type": "function", "function": function}
+            signature = signatures.get(call.call_id, {})
+            function = {
+                **signature.get("function", {}),
+                "name": wire_name(call),
+                "arguments": wire_arguments(call),
+            }
+            sent = {**signature, "id": call_id, "type": "function", "function": function}
             message.setdefault("tool_calls", []).append(sent)
             results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
         thinking = reasoning_fields(step, dialect)
