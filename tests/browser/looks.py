@@ -91,6 +91,7 @@ OBSCURED = """() => {
     }));
   };
   return stops.filter((one) => {
+    document.activeElement.blur(); // else what has it already isn't scrolled to
     one.focus();
     return document.activeElement === one && !isSeen(one);
   }).map((one) => `obscured: ${one.outerHTML.slice(0, 120)}`);
