@@ -8,12 +8,16 @@ import re
 from charset_normalizer import from_bytes
 from django.utils.translation import gettext_lazy as _
 
-UTF_8, UTF_16, WESTERN = "utf_8", "utf_16", "cp1252"
-# Codecs of Python, by how common they are, with what people call them.
+UTF_8, UTF_16, UTF_16_BE, WESTERN = "utf_8", "utf_16", "utf_16_be", "cp1252"
+# Codecs of Python with what people call them. Of those that fit equally well, the first is chosen.
 ENCODINGS = {
     UTF_8: "UTF-8",
     WESTERN: _("Western European (Windows-1252)"),
-    "cp1250": _("Central European (Windows-1250)"),
+    "gb18030": _("Chinese, simplified (GBK, GB18030)"),
+    "big5": _("Chinese, traditional (Big5)"),
+    "cp932": _("Japanese (Shift_JIS)"),
+    "euc_jp": _("Japanese (EUC-JP)"),
+    "cp949": _("Korean (EUC-KR)"),
     "cp1251": _("Cyrillic (Windows-1251)"),
     "koi8_r": _("Cyrillic (KOI8-R)"),
     "cp1253": _("Greek (Windows-1253)"),
@@ -21,12 +25,9 @@ ENCODINGS = {
     "cp1255": _("Hebrew (Windows-1255)"),
     "cp1256": _("Arabic (Windows-1256)"),
     "cp874": _("Thai (Windows-874)"),
-    "gb18030": _("Chinese, simplified (GBK, GB18030)"),
-    "big5": _("Chinese, traditional (Big5)"),
-    "cp932": _("Japanese (Shift_JIS)"),
-    "euc_jp": _("Japanese (EUC-JP)"),
-    "cp949": _("Korean (EUC-KR)"),
+    "cp1250": _("Central European (Windows-1250)"),
     UTF_16: "UTF-16",
+    UTF_16_BE: _("UTF-16, big-endian"),
 }
 DETECTED_BYTES = 50_000  # of a file are looked at to find its encoding
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not ESC, which logs have for colours
@@ -34,7 +35,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not ESC, which lo
 _WESTERN_CHARS = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝŠšŽž«»„“”‚‘’–—…•€£§°·®©™±²³µ¿¡ªº\xa0"
 )
-_MAX_WESTERN_SHARE = 0.4  # of the letters
+_MAX_SPECIAL_SHARE = 0.5  # of the letters of a text in Latin script
+_LATIN = frozenset({WESTERN, "cp1250", "cp1254"})
+# First bytes of frequent characters. A short text read in a wrong encoding is made of others.
+_FREQUENT_LEADS = {
+    "gb18030": range(0xB0, 0xD8),
+    "big5": range(0xA4, 0xC7),
+    "cp932": range(0x82, 0x98),
+    "euc_jp": range(0xA4, 0xD0),
+    "cp949": range(0xB0, 0xC9),
+}
+_MIN_FREQUENT_SHARE = 0.8
+_MAX_BLOCKS = 6  # of 256 characters, that a text in UTF-16 without a mark may use
 
 
 def detect_encoding(content: bytes) -> str | None:
@@ -45,11 +57,16 @@ def detect_encoding(content: bytes) -> str | None:
         return UTF_8
     if is_western(decode(content, WESTERN)):
         return WESTERN
+    if b"\x00" in content[:DETECTED_BYTES]:  # half of the bytes of Latin letters, and of blanks in other scripts
+        return next((each for each in (UTF_16, UTF_16_BE) if is_plain_utf_16(content, each)), None)
     beginning = content[:DETECTED_BYTES]
     whole_lines = beginning[: beginning.rfind(b"\n") + 1] or beginning  # no character is cut in two
-    found = from_bytes(whole_lines, cp_isolation=list(ENCODINGS)).best()
-    likely = [found.encoding] if found else []
-    return next((each for each in (*likely, WESTERN) if decode(content, each) is not None), None)
+    order = list(ENCODINGS)
+    found = [match for match in from_bytes(whole_lines, cp_isolation=order) if match.encoding in ENCODINGS]
+    found.sort(key=lambda match: (round(match.chaos, 2), -match.coherence, order.index(match.encoding)))
+    fitting = [match.encoding for match in found if is_likely(str(match), match.encoding)]
+    others = [match.encoding for match in found]
+    return next((each for each in (*fitting, *others, WESTERN) if decode(content, each) is not None), None)
 
 
 def decode(content: bytes, encoding: str) -> str | None:
@@ -64,6 +81,25 @@ def decode(content: bytes, encoding: str) -> str | None:
 def is_western(text: str | None) -> bool:
     if text is None:
         return False
-    beyond_ascii = [char for char in text if not char.isascii()]
-    special, letters = sum(map(str.isalpha, beyond_ascii)), sum(map(str.isalpha, text))
-    return special <= _MAX_WESTERN_SHARE * letters and _WESTERN_CHARS.issuperset(beyond_ascii)
+    return is_likely(text, WESTERN) and _WESTERN_CHARS.issuperset(char for char in text if not char.isascii())
+
+
+def is_likely(text: str, encoding: str) -> bool:
+    """Whether a text that was read in this encoding is made of what such texts are made of."""
+    special = [char for char in text if char.isalpha() and not char.isascii()]
+    if encoding in _LATIN:
+        lines = [line for line in text.splitlines() if not line.isascii()]  # others say nothing about the script
+        return len(special) <= _MAX_SPECIAL_SHARE * sum(char.isalpha() for line in lines for char in line)
+    if leads := _FREQUENT_LEADS.get(encoding):
+        codes = [char.encode(encoding, "replace") for char in special]
+        frequent = sum(len(code) > 1 and code[0] in leads for code in codes)  # one byte: narrow kana, rare
+        return frequent >= _MIN_FREQUENT_SHARE * len(special)
+    return True
+
+
+def is_plain_utf_16(content: bytes, encoding: str) -> bool:
+    """Whether bytes without a mark are a text in UTF-16, by the few blocks of characters that one language uses."""
+    text = decode(content, encoding)
+    if not text or not any(char.isascii() for char in text):
+        return False
+    return len({ord(char) >> 8 for char in text}) <= _MAX_BLOCKS

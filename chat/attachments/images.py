@@ -6,21 +6,22 @@ import io
 import warnings
 from typing import Any, NamedTuple
 
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageSequence
+from PIL.JpegImagePlugin import JpegImageFile, get_sampling
 
 MAX_SIDE_PX = 8_000  # services refuse larger ones
+MAX_CHECKED_PX = 4 * MAX_SIDE_PX**2  # of all pictures of an animation
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-# What Pillow calls metadata that can hold a place, a name or a device.
-_PRIVATE = frozenset({"exif", "xmp", "photoshop", "comment", "XML:com.adobe.xmp", "Raw profile type exif"})
-
-_SAVED_WITH: dict[str, dict[str, Any]] = {"JPEG": {"quality": "keep"}, "WEBP": {"quality": 90}}
+# Segments of a JPEG that only say how it is drawn, by their beginnings. An MPO has further pictures.
+_DRAWN_BY = (("APP0", b"JFIF"), ("APP2", b"ICC_PROFILE"), ("APP14", b"Adobe"))
+_PNG_END = b"IEND\xaeB`\x82"
 
 
 class ImageFile(NamedTuple):
     """An image as it is stored. ``problem``: why it is refused."""
 
     content: bytes = b""
-    problem: str = ""  # unreadable, large
+    problem: str = ""  # unreadable, large, slow, busy
 
 
 def read_image(content: bytes) -> ImageFile:
@@ -30,32 +31,51 @@ def read_image(content: bytes) -> ImageFile:
         with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             if max(image.size) > MAX_SIDE_PX:
                 return ImageFile(problem="large")
-            image.load()
-            return ImageFile(without_metadata(image, content))
+            checked_px = 0
+            for frame in ImageSequence.Iterator(image):
+                frame.load()
+                checked_px += frame.width * frame.height
+                if checked_px > MAX_CHECKED_PX:
+                    break
+            image.seek(0)
+            return ImageFile(without_metadata(image, content) if has_metadata(image, content) else content)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         return ImageFile(problem="large")
     except Exception:  # noqa: BLE001 - a broken file may raise anything, MemoryError included
         return ImageFile(problem="unreadable")
 
 
+def has_metadata(image: Image.Image, content: bytes) -> bool:
+    """Whether a decoded image file has anything beside its picture and how to draw it."""
+    if isinstance(image, JpegImageFile):
+        drawn_by = [
+            any((name, data[: len(start)]) == (at, start) for at, start in _DRAWN_BY) for name, data in image.applist
+        ]
+        return not all(drawn_by) or not content.endswith(b"\xff\xd9")
+    if image.format == "PNG":
+        extra = [*getattr(image, "text", ()), *getattr(image, "private_chunks", ())]
+        return bool(extra) or "exif" in image.info or not content.endswith(_PNG_END)
+    if image.format == "GIF":
+        return "comment" in image.info or b"XMP DataXMP" in content or not content.endswith(b";")
+    declared = int.from_bytes(content[4:8], "little") + 8
+    return not image.info.keys().isdisjoint({"exif", "xmp"}) or declared < len(content)
+
+
 def without_metadata(image: Image.Image, content: bytes) -> bytes:
-    """Return an image file without its private metadata; one that has none as it is."""
-    if image.format == "GIF" or _PRIVATE.isdisjoint(image.info):
-        return content
+    """Return the file of an image anew, its picture as good as it was."""
     orientation = image.getexif().get(ExifTags.Base.Orientation)
     kept = Image.Exif()
     if orientation:
         kept[ExifTags.Base.Orientation] = orientation
-    options = _SAVED_WITH.get(image.format or "", {})
+    options: dict[str, Any] = {"exif": kept.tobytes() if orientation else b"", "xmp": b"", "comment": b""}
+    form = image.format
+    if isinstance(image, JpegImageFile):
+        form = "JPEG"  # of an MPO only the first picture
+        options |= {"qtables": image.quantization, "subsampling": get_sampling(image)}
+    else:
+        options["save_all"] = getattr(image, "is_animated", False)
+    if form == "WEBP":
+        options |= {"lossless": b"VP8L" in content, "quality": 90}
     out = io.BytesIO()
-    for name in _PRIVATE:
-        image.info.pop(name, None)
-    image.save(
-        out,
-        image.format,
-        exif=kept.tobytes() if orientation else b"",
-        icc_profile=image.info.get("icc_profile"),
-        save_all=getattr(image, "is_animated", False),
-        **options,
-    )
+    image.save(out, form, icc_profile=image.info.get("icc_profile"), **options)
     return out.getvalue()

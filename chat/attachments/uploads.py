@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from threading import Lock
 from typing import TypeVar
@@ -15,6 +16,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from accounts.access.attempts import AttemptLimit
@@ -23,9 +25,12 @@ from chat.attachments.encodings import ENCODINGS
 from chat.attachments.extraction import (
     IMAGES,
     MAX_PDF_PAGES,
+    PDF,
+    SVG,
     TIME_LIMIT_S,
     FileText,
     encoding_of,
+    is_read_apart,
     media_type_of,
     text_in,
 )
@@ -43,6 +48,7 @@ UPLOADS_ALLOWED = 100  # in five minutes
 SLOW_ALLOWED = 3  # files of a user that took too long, in five minutes
 TURN_WITHIN_S = 30.0
 reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
+slow_lane = Lock()  # users whose files took too long have one process together; the others stay free
 Read = TypeVar("Read", FileText, ImageFile)
 # Control characters, quotation marks and slashes, and invisible ones that reorder text.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
@@ -54,8 +60,10 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
     size, limit = upload.size or 0, settings.ATTACHMENT_MAX_BYTES
     if size > limit:
         words = _("%(name)s is too large: %(size)s; at most %(limit)s are allowed.")
-        sizes = {"size": filesizeformat(size), "limit": filesizeformat(limit)}
-        raise refusal("too_large", words % {"name": name, **sizes})
+        labels = filesizeformat(size), filesizeformat(limit)
+        if labels[0] == labels[1]:
+            labels = byte_count(size), byte_count(limit)
+        raise refusal("too_large", words % {"name": name, "size": labels[0], "limit": labels[1]})
     if not AttemptLimit("attach", str(person.pk), allowed=UPLOADS_ALLOWED).take():
         raise too_often(name)
     require_room(person, conversation, name, size)
@@ -67,16 +75,18 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
             "%(name)s can’t be read. Allowed are text, CSV, Markdown, HTML, RTF, PDF, and PNG, JPEG, GIF, WebP images."
         )
         raise refusal("unsupported_type", (words if content else _("%(name)s is empty.")) % {"name": name})
+    if media_type == SVG:
+        words = _("%(name)s is an SVG drawing, which models can’t see. Save it as a PNG image and attach that.")
+        raise refusal("unsupported_type", words % {"name": name})
     encoding = encoding_of(media_type, content)
     found: FileText | None = None
     if media_type in IMAGES:
-        content = in_turn(person, name, lambda: whole_image(content)).content
+        content = usable(in_turn(person, name, lambda: whole_image(content)), name).content
     else:
-        max_chars = settings.ATTACHMENT_TEXT_MAX_CHARS
-        found = in_turn(person, name, lambda: text_in(media_type, content, max_chars=max_chars, encoding=encoding))
+        found = read_text(person, name, media_type, content, encoding)
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person.pk)  # files that come at once count too
-        require_room(person, conversation, name, size)
+        require_room(person, conversation, name, len(content))
         return attachments.store(
             conversation,
             name=name,
@@ -88,18 +98,12 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
         )
 
 
-def read_again(attachment: Attachment, encoding: str) -> None:
+def read_again(person: User, attachment: Attachment, encoding: str) -> None:
     """Read a text file in the encoding that its owner has chosen. Raises InvalidInputError."""
     if not attachment.encoding or encoding not in ENCODINGS:
         raise refusal("invalid", _("encoding: choose one of the list."))
-    found = text_in(
-        attachment.media_type,
-        attachments.content_of(attachment),
-        max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS,
-        encoding=encoding,
-    )
-    if found.problem:
-        raise refusal(f"{found.problem}_file", problem_text(found.problem, attachment.name))
+    content = attachments.content_of(attachment)
+    found = read_text(person, attachment.name, attachment.media_type, content, encoding)
     attachments.change_text(attachment, text=found.text, is_cut=found.is_cut, encoding=encoding)
 
 
@@ -114,21 +118,48 @@ def require_room(person: User, conversation: Conversation, name: str, size: int)
         raise refusal("quota", words % {"name": name, "limit": limit_label})
 
 
+def read_text(person: User, name: str, media_type: str, content: bytes, encoding: str) -> FileText:
+    """Return the text of a file that is no image. Raises InvalidInputError."""
+
+    def read() -> FileText:
+        return text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS, encoding=encoding)
+
+    found = in_turn(person, name, read) if is_read_apart(media_type) else read()
+    if found.problem == "empty" and media_type != PDF:
+        raise refusal("empty_file", _("%(name)s has no text that can be read.") % {"name": name})
+    return usable(found, name)
+
+
 def in_turn(person: User, name: str, read: Callable[[], Read]) -> Read:
-    """Read a file, one of a user at a time: slow ones must not hold up those of others. Raises InvalidInputError."""
+    """Read a file in a process, one of a user at a time: slow ones must not hold up those of others.
+
+    Raises InvalidInputError.
+    """
     slow = AttemptLimit("slow-file", str(person.pk), allowed=SLOW_ALLOWED)
-    lock = reading[person.pk]
-    if slow.is_used_up() or not lock.acquire(timeout=TURN_WITHIN_S):
-        raise too_often(name)
-    try:
+    if slow.is_used_up():
+        words = _("%(name)s was not added: your last files took too long to read. Try again in a few minutes.")
+        raise refusal("too_many_uploads", words % {"name": name})
+    lanes = (reading[person.pk], slow_lane) if slow.is_remembered() else (reading[person.pk],)
+    with ExitStack() as held:
+        for lane in lanes:
+            if not lane.acquire(timeout=TURN_WITHIN_S):
+                raise too_often(name)
+            held.callback(lane.release)
         found = read()
-    finally:
-        lock.release()
     if found.problem == "slow":
         slow.take()
+    return found
+
+
+def usable(found: Read, name: str) -> Read:
+    """Return what was read of a file. Raises InvalidInputError where it can't be used."""
     if found.problem:
         raise refusal(f"{found.problem}_file", problem_text(found.problem, name))
     return found
+
+
+def byte_count(size: int) -> str:
+    return _("%(count)s bytes") % {"count": number_format(size, force_grouping=True)}
 
 
 def whole_image(content: bytes) -> ImageFile:

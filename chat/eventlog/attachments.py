@@ -127,8 +127,13 @@ def on_branch(conversation_id: uuid.UUID) -> list[AttachedFile]:
 
 def texts_of(ids: Collection[str]) -> dict[str, str]:
     """Return the texts of files by id; images and deleted files are left out."""
-    rows = Attachment.objects.filter(pk__in=ids, sealed_text__isnull=False).values_list("pk", "sealed_text")
-    return {pk.hex: str(encryption.decrypt(sealed or b"")) for pk, sealed in rows}
+    return {id_: text for id_, (text, _is_cut) in readings_of(ids).items()}
+
+
+def readings_of(ids: Collection[str]) -> dict[str, tuple[str, bool]]:
+    """Return the texts of files by id, and whether each is only the beginning."""
+    rows = Attachment.objects.filter(pk__in=ids, sealed_text__isnull=False).values_list("pk", "sealed_text", "is_cut")
+    return {pk.hex: (str(encryption.decrypt(sealed or b"")), is_cut) for pk, sealed, is_cut in rows}
 
 
 def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[CanonicalEvent, ...]:
@@ -141,12 +146,17 @@ def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[Cano
         return tuple(events)
     files = [file for message in reversed(messages) for file in message.attachments]
     newest_texts = fitting([file for file in files if not file.is_image], SENT_TEXT_CHARS, lambda file: file.chars)
-    texts = texts_of(newest_texts)
+    texts = readings_of(newest_texts)
     images = _images([file for file in files if file.is_image]) if with_images else {}
 
+    def full(file: AttachedFile) -> AttachedFile:
+        text, is_cut = texts.get(file.id, ("", file.cut))
+        # a text may have been read again in another encoding since its question was asked
+        chars = len(text) or file.chars
+        return replace(file, text=text, chars=chars, cut=is_cut, data=images.get(file.id, ""))
+
     def with_contents(message: UserMessage) -> UserMessage:
-        full = (replace(one, text=texts.get(one.id, ""), data=images.get(one.id, "")) for one in message.attachments)
-        return replace(message, attachments=tuple(full))
+        return replace(message, attachments=tuple(map(full, message.attachments)))
 
     by_seq = {message.seq: with_contents(message) for message in messages}
     return tuple(by_seq.get(event.seq, event) for event in events)

@@ -39,7 +39,7 @@ class RenderTimeoutError(Exception):
 
 
 class NoProcessError(RenderTimeoutError):
-    """All processes were at work for others."""
+    """The processes, or the processors, were at work for others."""
 
 
 class RenderProcess:
@@ -57,6 +57,9 @@ class RenderProcess:
             if connection.poll(WAIT_LIMIT_S):
                 result: Result = connection.recv()
                 return result
+            # The limit of processor time ends a process that has enough of it long before.
+            self.stop()
+            raise NoProcessError
         except (EOFError, OSError):
             logger.info("render process ended")
         self.stop()

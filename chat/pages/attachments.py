@@ -101,7 +101,7 @@ def encoding(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_id
     """Read a text file again in the encoding that its owner has chosen."""
     found = get_attachment(request, conversation_id, attachment_id)
     try:
-        uploads.read_again(found, request.POST.get("encoding", ""))
+        uploads.read_again(request_user(request), found, request.POST.get("encoding", ""))
     except InvalidInputError as error:
         messages.error(request, error.message)
     return redirect(found)

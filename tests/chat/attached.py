@@ -1,6 +1,7 @@
 """Files to attach, and the composer's form to attach them with."""
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import pypdf
@@ -42,24 +43,35 @@ def make_pdf(*pages: str, password: str = "") -> bytes:
     return out.getvalue()
 
 
-def make_form(values: dict[str, str]) -> bytes:
-    """Return a PDF with a form of these fields; a value that begins with a slash is the state of a check box."""
-    writer = pypdf.PdfWriter()
-    writer.append(io.BytesIO(make_pdf("A form")))
-    name, text = pypdf.generic.NameObject, pypdf.generic.TextStringObject
+def make_form(*pages: list[dict[str, Any]], elsewhere: Sequence[dict[str, Any]] = ()) -> bytes:
+    """Return a PDF with a form whose fields are drawn on these pages, and others that no page draws."""
+    writer = pypdf.PdfWriter(io.BytesIO(make_pdf(*["A form"] * len(pages))))
     fields = pypdf.generic.ArrayObject()
-    for label, value in values.items():
-        is_box = value.startswith("/")
-        form_field = {
-            name("/FT"): name("/Btn" if is_box else "/Tx"),
-            name("/T"): text(label),
-            name("/V"): name(value) if is_box else text(value),
-        }
-        fields.append(writer._add_object(pypdf.generic.DictionaryObject(form_field)))
-    writer.root_object[name("/AcroForm")] = pypdf.generic.DictionaryObject({name("/Fields"): fields})
+    for page, drawn in zip(writer.pages, pages, strict=True):
+        widgets = [writer._add_object(pdf_object({"/Subtype": "/Widget", **one})) for one in drawn]
+        page[pypdf.generic.NameObject("/Annots")] = pypdf.generic.ArrayObject(widgets)
+        fields.extend(widgets)
+    fields.extend(writer._add_object(pdf_object(one)) for one in elsewhere)
+    form = pypdf.generic.DictionaryObject({pypdf.generic.NameObject("/Fields"): fields})
+    writer.root_object[pypdf.generic.NameObject("/AcroForm")] = form
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
+
+
+def pdf_object(value: Any) -> Any:
+    """Return a value as a PDF has it; a text begins with a slash if it is a name."""
+    match value:
+        case dict():
+            named = {pypdf.generic.NameObject(name): pdf_object(each) for name, each in value.items()}
+            return pypdf.generic.DictionaryObject(named)
+        case list():
+            return pypdf.generic.ArrayObject(map(pdf_object, value))
+        case int():
+            return pypdf.generic.NumberObject(value)
+        case _ if value.startswith("/"):
+            return pypdf.generic.NameObject(value)
+    return pypdf.generic.TextStringObject(value)
 
 
 def upload(client: Client, conversation: Conversation, name: str, content: bytes) -> Any:

@@ -87,6 +87,42 @@ async def test_model_without_images_is_told_the_name_and_so_is_the_user(upstream
     assert "This model can’t see images. It was told the name of the attached image only." in page.content.decode()
 
 
+@pytest.mark.spec("replay 10")
+async def test_picture_that_its_service_refuses_does_not_end_the_conversation(upstream, conversation, settings):
+    use(settings, "chat")
+    refusal = {"kind": "http_error", "status": 400, "message": "unsupported image"}
+    upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
+    await send_with(conversation, await attached(conversation, "a.png", PNG))
+    first = await ended(conversation)
+    page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
+
+    await send(conversation, "And now?")
+    second = await ended(conversation, 2)
+
+    assert (first.status, second.status) == ("completed", "completed")
+    assert "The model refused an attached image" in page.content.decode()
+    with_image = ["image_url" in str(request["body"]) for request in upstream.requests()]
+    assert with_image == [True, False, False]
+
+
+async def test_text_that_was_read_again_is_sent_in_its_new_reading(upstream, conversation, settings):
+    settings.ATTACHMENT_TEXT_MAX_CHARS = 100
+    upstream.script([{"content": "One."}, {"content": "Two."}])
+    file = await attached(conversation, "old.txt", ("合同" * 60).encode("gb18030"))
+    url, client = f"{file.get_absolute_url()}encoding/", await owner_of(conversation)
+    await client.post(url, {"encoding": "cp1251"})
+    await send_with(conversation, file)
+    await ended(conversation)
+
+    await client.post(url, {"encoding": "gb18030"})
+    await send(conversation, "And now?")
+    await ended(conversation, 2)
+
+    [[before], [after, _question]] = sent_questions(upstream)
+    assert "合同" not in before
+    assert "合同" * 50 in after
+
+
 async def test_request_has_the_newest_images_and_names_older_ones(upstream, conversation, settings, monkeypatch):
     use(settings, "chat")
     monkeypatch.setattr(attachments, "SENT_IMAGE_BYTES", len(PNG))

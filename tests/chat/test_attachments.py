@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from PIL import ExifTags, Image
+from PIL.PngImagePlugin import PngInfo
 
 from chat.attachments import uploads
 from chat.attachments.extraction import FileText
@@ -42,7 +43,6 @@ CANARY = "canary-of-the-attached-file"
         ("page", b"<!doctype html><script>evil()</script><p>Shown</p>", "text/html", "Shown"),
         ("two.pdf", make_pdf("First page", "Second page"), "application/pdf", "First page\fSecond page"),
         ("picture.txt", PNG, "image/png", ""),
-        ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "text/plain", None),
     ],
 )
 def test_type_and_text_come_from_the_content(alice, conversation, name, content, media_type, text):
@@ -60,11 +60,14 @@ def test_type_and_text_come_from_the_content(alice, conversation, name, content,
         ("empty.txt", b"", "unsupported_type", "empty.txt is empty."),
         ("tool.exe", b"MZ\x00\x01\x02", "unsupported_type", "tool.exe can’t be read"),
         ("fake.png", b"no picture", "unsupported_type", "fake.png can’t be read"),
-        ("blank.txt", b" \n ", "empty_file", "blank.txt has no text"),
+        ("blank.txt", b" \n ", "empty_file", "blank.txt has no text that can be read."),
+        ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "unsupported_type", "drawing.svg is an SVG"),
+        ("named.txt", b'<?xml version="1.0"?>\n<svg><path/></svg>', "unsupported_type", "named.txt is an SVG drawing"),
         ("scan.pdf", make_pdf(""), "empty_file", "scan.pdf has no text"),
         ("locked.pdf", make_pdf("Text", password="secret"), "encrypted_file", "locked.pdf is protected by a password"),
         ("broken.pdf", b"%PDF-1.7 nothing else", "unreadable_file", "broken.pdf is damaged"),
-        ("big.txt", b"x" * 2001, "too_large", "big.txt is too large"),
+        ("big.txt", b"x" * 2001, "too_large", "big.txt is too large: 2,001 bytes; at most 2,000 bytes are allowed."),
+        ("bigger.txt", b"x" * 9000, "too_large", "bigger.txt is too large: 8.8\xa0KB; at most 2.0\xa0KB are allowed."),
         ("quota.txt", b"x" * 1900, "quota", "quota.txt was not added: your files"),
     ],
 )
@@ -82,6 +85,7 @@ def test_file_that_cannot_be_used_is_refused_in_words(alice, conversation, setti
 
 
 PICTURE = Image.new("RGB", (4, 2), "red")
+NOISE = Image.effect_noise((64, 64), 80).convert("RGB")
 
 
 def saved(picture: Image.Image, kind: str, **options: object) -> bytes:
@@ -92,8 +96,7 @@ def saved(picture: Image.Image, kind: str, **options: object) -> bytes:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_picture_is_decoded_whole_before_it_is_stored(alice, conversation, kind):
-    noise = Image.effect_noise((64, 64), 80).convert("RGB")
-    content = saved(noise, kind)
+    content = saved(NOISE, kind)
 
     cut = upload(client_of(alice), conversation, "cut.bin", content[: len(content) // 2])
     whole = attach(conversation, "whole.bin", content)
@@ -132,12 +135,21 @@ TEXTS = {
     "cp932": "契約書について、第三条を参照してください。",
     "cp949": "안녕하세요. 계약서에 관한 설명입니다.",
     "cp1252": "Größe: 12 € – déjà reçu",
+    "cp1250": "Příliš žluťoučký kůň úpěl ďábelské ódy.",
+    "utf_16_le": "Written by an old editor.",
+    "utf_16_be": "Ещё одна строка.",
 }
+# Too short for statistics: what decides is which characters are frequent.
+SHORT_TEXTS = [
+    ("cp1251", "Добрый день"),
+    ("koi8_r", "Добрый день"),
+    ("gb18030", "北京，早上好"),
+    ("cp949", "좋은 아침"),
+]
 
 
-@pytest.mark.parametrize("encoding", TEXTS)
-def test_older_encodings_are_detected_and_the_text_is_shown(alice, conversation, encoding):
-    text = TEXTS[encoding]
+@pytest.mark.parametrize(("encoding", "text"), [*TEXTS.items(), *SHORT_TEXTS])
+def test_older_encodings_are_detected_and_the_text_is_shown(alice, conversation, encoding, text):
     stored = attach(conversation, "old.txt", text.encode(encoding))
 
     assert attachments.text_of(stored) == text
@@ -162,11 +174,20 @@ def test_owner_corrects_the_encoding_of_a_file(alice, bob, conversation):
 
 
 def test_values_of_a_pdf_form_are_read_with_the_names_of_their_fields(conversation):
-    stored = attach(conversation, "form.pdf", make_form({"Name": "Ada Byron", "Agreed": "/Yes", "Declined": "/Off"}))
+    drawn = [
+        {"/T": "Name", "/FT": "/Tx", "/V": "Ada Byron"},
+        {"/T": "Key", "/FT": "/Tx", "/V": "hunter2", "/Ff": 1 << 13},
+        {"/T": "Agreed", "/FT": "/Btn", "/AS": "/Yes"},
+        {"/T": "Declined", "/FT": "/Btn", "/AS": "/Off"},
+        {"/T": "f1", "/TU": "Country", "/FT": "/Ch", "/V": "no", "/Opt": [["no", "Norway"], ["se", "Sweden"]]},
+    ]
+    stored = attach(conversation, "form.pdf", make_form(drawn, [{"/T": "Place", "/FT": "/Tx", "/V": "Bergen"}]))
+    hidden = attach(conversation, "old.pdf", make_form([], elsewhere=[{"/T": "Sum", "/FT": "/Tx", "/V": "12 kr"}]))
 
-    text = attachments.text_of(stored)
-    assert text.startswith("Form fields:\nName: Ada Byron\nAgreed: Yes\n")
-    assert "Declined" not in text
+    [first, second] = attachments.text_of(stored).split("\f")
+    assert first == "A form\n\nForm fields:\nName: Ada Byron\nAgreed: Yes\nCountry: Norway"
+    assert second == "A form\n\nForm fields:\nPlace: Bergen"
+    assert attachments.text_of(hidden) == "A form\n\nForm fields:\nSum: 12 kr"
 
 
 def test_pdf_behind_other_bytes_and_rich_text_are_read(conversation):
@@ -175,6 +196,48 @@ def test_pdf_behind_other_bytes_and_rich_text_are_read(conversation):
 
     assert attachments.text_of(shifted) == "Its text"
     assert attachments.text_of(rich) == "A bold word."
+
+
+def test_metadata_of_any_kind_is_removed_and_lossless_pictures_stay_exact(conversation):
+    text = PngInfo()
+    text.add_text("Author", "Ada")
+    jpeg, comment = saved(NOISE, "JPEG"), b"written by Ada"
+    frames = {"save_all": True, "append_images": [PICTURE.resize(NOISE.size)]}
+    contents = [
+        saved(NOISE, "JPEG", comment=comment),
+        jpeg[:2] + b"\xff\xec\x00\x05Ada" + jpeg[2:],
+        jpeg + comment,
+        saved(NOISE, "MPO", **frames) + comment,
+        saved(NOISE, "GIF", comment=comment, **frames),
+        saved(NOISE, "PNG", pnginfo=text, **frames),
+        saved(NOISE, "WEBP", lossless=True, xmp=comment),
+    ]
+
+    for number, content in enumerate(contents):
+        assert b"Ada" in content
+        conversation.attachments.all().delete()
+        stored = attachments.content_of(attach(conversation, f"{number}.bin", content))
+        assert b"Ada" not in stored
+        with Image.open(io.BytesIO(content)) as before, Image.open(io.BytesIO(stored)) as after:
+            if before.format not in ("JPEG", "MPO"):
+                assert before.convert("RGB").tobytes() == after.convert("RGB").tobytes()
+                assert getattr(before, "n_frames", 1) == getattr(after, "n_frames", 1)
+
+
+def test_user_whose_file_took_too_long_leaves_a_process_to_others(alice, bob, conversation, monkeypatch):
+    monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
+    monkeypatch.setattr(uploads, "text_in", lambda *_args, **_options: FileText(problem="slow"))
+    upload(client_of(alice), conversation, "slow.pdf", make_pdf("x"))
+    monkeypatch.undo()
+    monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
+
+    with uploads.slow_lane:
+        refused = upload(client_of(alice), conversation, "fine.pdf", make_pdf("Fine")).json()
+        plain = upload(client_of(alice), conversation, "plain.txt", b"Plain.")
+        other = upload(client_of(bob), make_conversation(owner=bob), "fine.pdf", make_pdf("Fine"))
+
+    assert refused["error"]["code"] == "too_many_uploads"
+    assert (plain.status_code, other.status_code) == (201, 201)
 
 
 def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversation, monkeypatch):
@@ -338,7 +401,7 @@ def test_files_of_one_user_are_read_one_at_a_time_and_limited(alice, bob, conver
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
     monkeypatch.setattr(uploads, "UPLOADS_ALLOWED", 2)
     with uploads.reading[alice.pk]:
-        refused = upload(client_of(alice), conversation, "a.txt", b"a")
+        refused = upload(client_of(alice), conversation, "a.pdf", make_pdf("x"))
         attach(make_conversation(owner=bob))
     attach(conversation)
     too_many = upload(client_of(alice), conversation, "a.txt", b"a")
