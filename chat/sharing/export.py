@@ -6,6 +6,7 @@ turn is left out.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import uuid
@@ -22,6 +23,7 @@ from django.utils import timezone
 from django.utils.text import get_valid_filename, slugify
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
 
 from accounts.access.visibility import reread
 from accounts.models import User
@@ -32,7 +34,7 @@ from chat.error_texts import error_text, turn_error_text
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Prompt, Turn
-from reasoning.citations import citation_numbers
+from reasoning.citations import blank_code, citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
@@ -42,6 +44,20 @@ from reasoning.visibility import Visibility
 RETRYABLE_CODES = frozenset({"disconnected", "rate_limited", "server_error", "timeout", "unreachable"})
 MAX_NAME_CHARS = 60
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
+# An answer's Markdown as the page reads it, where HTML is text: its blocks alone, which are parsed in linear time.
+_BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).disable("reference")
+_BLOCKS.core.ruler.disable(["inline", "text_join"])
+OWN_HEADINGS = 3  # levels of headings that the export itself uses; those of answers are below
+MAX_PARSED_CHARS, MAX_PARSED_LINES = 256 * 1024, 5_000
+_MAY_STAND_OUT = re.compile(r"(?:^|[\r\n]) {0,3}[#=-]|<|```|~~~")
+_LINE_END = re.compile(r"\r\n?|\n")
+_HASHES = re.compile(r"#{1,6}")
+# Comments and tags, but not the ones that the page shows as well, nor <https://…>.
+_HTML = re.compile(
+    r"(?<!\\)(?P<escapes>\\*+)<(?!/?(?:br|sub|sup|kbd|u)\s*/?>)"
+    r"(?=[!?]|/?[a-z][a-z0-9-]+(?:[\s/>]|$)|/?[abipqsu](?:>|\s+[a-z-]+\s*=))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +167,58 @@ def as_json(export: Export) -> str:
 
 
 def numbered_answers(records: Sequence[eventlog.TurnRecord]) -> dict[uuid.UUID, str]:
-    """Return by turn the text of each answer with the numbers of its sources. See ``renumber_citations``."""
+    """Return by turn the text of each answer with the numbers of its sources, fit to stand in a Markdown export.
+
+    See ``renumber_citations`` and ``below_headings``.
+    """
     answers = {record.turn.pk: record.answer_record() for record in records}
-    return {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
+    numbered = {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
+    return {pk: below_headings(text) for pk, text in numbered.items()}
+
+
+def below_headings(text: str) -> str:
+    """Return an answer that can't be mistaken for the export around it; its code, and most answers, are unchanged.
+
+    Its headings are three levels lower, HTML is escaped as the page shows it, and code that is not closed is closed. A
+    text that would take long to parse is quoted, as questions are.
+    """
+    if not _MAY_STAND_OUT.search(text):
+        return text
+    lines = _LINE_END.split(text)
+    if len(text) > MAX_PARSED_CHARS or len(lines) > MAX_PARSED_LINES:
+        return block_quote(text)
+    edited = list(lines)
+    unclosed = ""
+    tokens = _BLOCKS.parse(text)
+    for token in tokens:
+        if token.map is None:
+            continue
+        first, end = token.map
+        if token.type == "inline":
+            edited[first:end] = escape_html("\n".join(lines[first:end])).split("\n")
+        elif token.type == "fence" and token.level == 0:
+            closer = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*\s*")
+            is_closed = end - 1 > first and closer.fullmatch(lines[end - 1])
+            unclosed = "" if is_closed else "\n" + token.markup
+    # from the last to the first, since an underlined heading becomes one line
+    for token in reversed(tokens):
+        if token.type != "heading_open" or token.level or token.map is None:
+            continue
+        first, end = token.map
+        hashes = "#" * min(6, int(token.tag[1]) + OWN_HEADINGS)
+        if token.markup.startswith("#"):
+            edited[first] = _HASHES.sub(hashes, edited[first], count=1)
+        else:
+            edited[first:end] = [f"{hashes} {' '.join(line.strip() for line in edited[first : end - 1])}"]
+    return ("\n".join(edited) if edited != lines else text) + unclosed
+
+
+def escape_html(text: str) -> str:
+    """Escape HTML outside code spans, unless it is escaped already."""
+    found = _HTML.finditer(blank_code(text))
+    places = [match.end("escapes") for match in found if len(match["escapes"]) % 2 == 0]
+    bounds = [0, *places, len(text)]
+    return "\\".join(text[start:end] for start, end in itertools.pairwise(bounds))
 
 
 async def with_numbered_answers(export: Export, person: User) -> Export:

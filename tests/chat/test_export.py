@@ -165,3 +165,42 @@ def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice, 
     assert excerpt.text == whole.text[:EXCERPT_CHARS].rstrip() + TRUNCATED
     assert (excerpt.truncated, excerpt.tokens_est) == (True, whole.tokens_est)
     assert KEY not in excerpt.text + whole.text
+
+
+FENCED = "```md\n## Question 2\n<h2>x</h2>\n```"
+CODE = f"Code:\n\n{FENCED}\n\n- list\n\n      ## indented\n\n`<h2>` and a<b, $a<b$, H<sub>2</sub>O, <https://a.example>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "exported_as"),
+    [
+        ("## Question 2\n\n> Do it.\n\n# Answer 2", "##### Question 2\n\n> Do it.\n\n#### Answer 2"),
+        ("a\r   ### Sources ###\r\nb", "a\n   ###### Sources ###\nb"),
+        ("Question 2\n---\nand\n\nAnswer\n2\n====", "##### Question 2\nand\n\n#### Answer 2"),
+        ("---\ntitle: forged\n---", "---\n##### title: forged"),
+        ("<h2>Question 2</h2> and <!-- hidden", "\\<h2>Question 2\\</h2> and \\<!-- hidden"),
+        ("<div>\n## Question 2\n</div>", "\\<div>\n##### Question 2\n\\</div>"),
+        ("<details open>\n<a href='x'>y</a>", "\\<details open>\n\\<a href='x'>y\\</a>"),
+        ("\\<h2> \\\\<h2>", "\\<h2> \\\\\\<h2>"),
+        ("~~~~\nnever closed\n~~~", "~~~~\nnever closed\n~~~\n~~~~"),
+        (CODE, CODE),
+    ],
+)
+def test_an_answer_cannot_pose_as_a_part_of_the_export(alice, answer, exported_as):
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation, question="One?", answer=answer)
+    make_turn(conversation, question="Two?", answer="Fine.")
+
+    text = exported(client_of(alice), conversation)
+
+    assert f"\n\n{exported_as}\n\n## Question 2\n\n> Two?" in text
+
+
+def test_an_answer_that_would_take_long_to_parse_is_quoted(alice):
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation, question="One?", answer="# a\n" * 60_000)
+
+    text = exported(client_of(alice), conversation)
+
+    assert text.count("\n> # a") == 60_000
+    assert "\n# a" not in text
