@@ -84,7 +84,7 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
     # not the form again: signing in once more would not help them
     if request.user.is_authenticated:
         raise Http404
-    return redirect_to_login(request.GET.get("next") or "/admin/")
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
 @sensitive_post_parameters()

@@ -1,9 +1,11 @@
 """Where sockets connect."""
 
+from django.conf import settings
 from django.urls import path
 
 from chat.socket.consumer import ConversationConsumer
 
+PREFIX = f"{settings.URL_PREFIX}/".removeprefix("/")
 websocket_urlpatterns = [
-    path("ws/chats/<id:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own
+    path(f"{PREFIX}ws/chats/<id:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own
 ]

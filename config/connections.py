@@ -105,25 +105,30 @@ class LimitedConnections(WrappingFactory[LimitedConnection]):
 
 def limit_of(head: bytes) -> int:
     """Return how many bytes the body of this request may have."""
-    line = REQUEST_LINE.match(head)
+    path = path_of(head)
     if not CREDENTIALS.search(head):
         return MAX_ANONYMOUS_BYTES
-    if line and line[1] == UPLOAD_PATH:
+    if path == UPLOAD_PATH:
         return MAX_UPLOAD_BYTES
-    if line and line[1] == IMPORT_PATH:
+    if path == IMPORT_PATH:
         return int(settings.IMPORT_MAX_BYTES) + FORM_BYTES
-    if line and (found := ATTACH_PATH.fullmatch(line[1])):
+    if found := ATTACH_PATH.fullmatch(path):
         files = 1 if found[1] == b"attachments" else settings.ATTACHMENTS_PER_MESSAGE
         return FORM_BYTES + max(files * settings.ATTACHMENT_MAX_BYTES, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
+def path_of(head: bytes) -> bytes:
+    """Return the path of a request within the site."""
+    line = REQUEST_LINE.match(head)
+    return line[1].removeprefix(settings.URL_PREFIX.encode()) if line else b""
+
+
 def too_large(head: bytes, limit: int) -> bytes:
     """Return the response to a request with a longer body, as JSON where the API was asked."""
     message = f"The request is too large; at most {limit} bytes are allowed here."
-    line = REQUEST_LINE.match(head)
     kind, body = "text/plain", message
-    if line and line[1].startswith((b"/api/", b"/v1/")):
+    if path_of(head).startswith((b"/api/", b"/v1/")):
         error = {"code": "too_large", "message": message, "type": "invalid_request_error", "param": None}
         kind, body = "application/json", json.dumps({"error": error})
     return (

@@ -25,6 +25,7 @@ EXIT_INVALID_SETTING = 2
 BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
+URL_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 T = TypeVar("T")
 
@@ -248,6 +249,13 @@ def parse_fernet_keys(text: str) -> list[str]:
     return keys
 
 
+def parse_url_prefix(text: str) -> str:
+    prefix = text.rstrip("/")
+    if prefix and not URL_PREFIX.fullmatch(prefix):
+        raise ValueError(text)
+    return prefix
+
+
 def parse_time_zone(text: str) -> str:
     if text not in zoneinfo.available_timezones():
         raise ValueError(text)
@@ -267,4 +275,5 @@ KEY_BINDINGS = ValueType(
 REDIS_ADDRESS = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
 DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
 TIME_ZONE_NAME = ValueType("a name of the IANA database, such as Europe/Berlin or UTC", parse_time_zone)
+PATH_PREFIX = ValueType("empty, or a path such as /chat", parse_url_prefix)
 FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

@@ -250,7 +250,7 @@ def startup_message(host: str, port: int, demo_logins: Sequence[str]) -> str:
     """Return what the terminal shows: URL, demo logins, and which model answers."""
     is_wildcard = host in ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
     shown_host = "127.0.0.1" if is_wildcard else f"[{host}]" if ":" in host else host
-    lines = [f"Legible is at http://{shown_host}:{port}/"]
+    lines = [f"Legible is at http://{shown_host}:{port}{settings.URL_PREFIX}/"]
     if demo_logins:
         lines.append(f"Sign in as {', '.join(demo_logins)} with the password {settings.DEMO_PASSWORD}")
     if settings.SESSION_COOKIE_SECURE:

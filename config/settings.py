@@ -22,6 +22,7 @@ from config.environment import (
     FRACTION,
     KEY_BINDINGS,
     LIST,
+    PATH_PREFIX,
     REDIS_ADDRESS,
     TEXT,
     TIME_ZONE_NAME,
@@ -192,6 +193,13 @@ ALLOWED_HOSTS = env(
     "localhost,127.0.0.1,[::1]",
     LIST,
     "Host names of this site. With any name beyond this machine, cookies need HTTPS.",
+)
+URL_PREFIX = env(
+    "URL_PREFIX",
+    "",
+    PATH_PREFIX,
+    "Path below which the whole site is, such as /chat, where a host has other sites too. The proxy passes paths on "
+    "unchanged. Choose it before the first use: stored answers hold addresses of sources.",
 )
 BEHIND_HTTPS_PROXY = env(
     "BEHIND_HTTPS_PROXY",
@@ -458,7 +466,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTH_PASSWORD_VALIDATORS.append({"NAME": "accounts.access.tokens.TokensEndWithPassword"})
 LOGIN_URL = "accounts:login"
-LOGIN_REDIRECT_URL = "/"
+LOGIN_REDIRECT_URL = "chat:home"
 LOGOUT_REDIRECT_URL = "accounts:login"
 
 if BEHIND_HTTPS_PROXY:
@@ -485,11 +493,15 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]  # each in its own words, as the settings page offers them
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
+if URL_PREFIX:
+    SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = f"{URL_PREFIX}/"
+    # Another site of this host may use Django too; browsers send its cookies along.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "legible-sessionid", "legible-csrftoken"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]  # ISO dates in English, as on the chat pages
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
-STATIC_URL = "/static/"
+STATIC_URL = f"{URL_PREFIX}/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -59,6 +59,7 @@ DOORS = {
     "chat/audit/scan.py": KEEPS,
     "chat/turns/requests/compaction.py": SENDS,
     "chat/turns/requests/planning.py": SENDS,
+    "chat/conversations/actions.py": KEEPS,
     "chat/turns/queue.py": SENDS,  # an answer that is continued
     "chat/cards/continuation.py": WAITS,
     "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py, for administrators

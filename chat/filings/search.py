@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import chain, zip_longest
 from urllib.parse import unquote
 
+from django.conf import settings
 from django.db.models import Q
 
 from chat.models import Filing, Passage
@@ -36,7 +37,10 @@ _COMMON = frozenset(
     " life motor motors data micro software systems solutions services service industries resources partners gold"
     " silver blue red green black white big super universal commercial consolidated allied associated".split()
 )
-_ADDRESS = re.compile(r"(?:https?://[^/\s]+)?/?filings/(?P<slug>[\w-]+)/?(?P<anchor>#[\w-]+)")
+_ADDRESS = re.compile(
+    rf"(?:https?://[^/\s]+)?(?:{re.escape(settings.URL_PREFIX)})?"
+    r"/?filings/(?P<slug>[\w-]+)/?(?P<anchor>#[\w-]+)"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 

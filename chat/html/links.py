@@ -123,4 +123,4 @@ def safe_hosts() -> Collection[str]:
 
 def warning_url(address: Address) -> str:
     """Return the address of the page that shows ``address`` in full before the user opens it."""
-    return f"{WARNING_PATH}?to={quote(address.url, safe='')}"
+    return f"{settings.URL_PREFIX}{WARNING_PATH}?to={quote(address.url, safe='')}"

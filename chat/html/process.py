@@ -28,7 +28,7 @@ TIME_LIMIT_S = 3.0  # of processor time, so that the load of the machine doesn't
 WAIT_LIMIT_S = 30.0
 IDLE_S = 60.0
 # What rendering reads. The process knows no secret and no database.
-_SETTINGS = ("LANGUAGE_CODE", "LANGUAGES", "LOCALE_PATHS", "SAFE_LINK_HOSTS", "USE_I18N")
+_SETTINGS = ("URL_PREFIX", "LANGUAGE_CODE", "LANGUAGES", "LOCALE_PATHS", "SAFE_LINK_HOSTS", "USE_I18N")
 
 
 Result = TypeVar("Result")

@@ -120,7 +120,8 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         "scratchpad_on": page.sees.scratchpad,
         "context": page.context,
         "limit_chars": settings.MESSAGE_MAX_CHARS,
-        "socket_path": f"/ws/chats/{page.conversation.pk}/?shows={items[-1]['answer'].id if items else ''}",
+        "socket_path": f"{settings.URL_PREFIX}/ws/chats/{page.conversation.pk}/"
+        f"?shows={items[-1]['answer'].id if items else ''}",
         "site_settings": page.site,
         "starters": _starters(page) if page.site and not items else (),
         "corpus": page.corpus,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -46,7 +47,7 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
         return defaults.server_error(request)
     answer: HttpResponseBase
     # scripts of pages show the message, such as beside a file that could not be stored
-    if request.path.startswith("/api/") or request.headers.get("HX-Request"):
+    if request.path.startswith(f"{settings.URL_PREFIX}/api/") or request.headers.get("HX-Request"):
         answer = JsonResponse({"error": {"code": "unavailable", "message": user_message(error)}}, status=503)
     else:
         # without a request: context processors would read the session, so the database

@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.text import get_valid_filename, slugify
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
 
 from accounts.access.visibility import reread
 from accounts.models import User
@@ -32,7 +33,7 @@ from chat.error_texts import error_text, turn_error_text
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Prompt, Turn
-from reasoning.citations import citation_numbers
+from reasoning.citations import blank_code, citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
@@ -42,6 +43,11 @@ from reasoning.visibility import Visibility
 RETRYABLE_CODES = frozenset({"disconnected", "rate_limited", "server_error", "timeout", "unreachable"})
 MAX_NAME_CHARS = 60
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
+# An answer's Markdown as the page reads it, where HTML is text: its blocks alone, which are parsed in linear time.
+_BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).disable("reference")
+_BLOCKS.core.ruler.disable(["inline", "text_join"])
+MAX_PARSED_LINES = 50_000
+_HTML_HEADING = re.compile(r"</?h[1-6]\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +157,43 @@ def as_json(export: Export) -> str:
 
 
 def numbered_answers(records: Sequence[eventlog.TurnRecord]) -> dict[uuid.UUID, str]:
-    """Return by turn the text of each answer with the numbers of its sources. See ``renumber_citations``."""
+    """Return by turn the text of each answer with the numbers of its sources, fit to stand in a Markdown export.
+
+    See ``renumber_citations`` and ``without_forged_headings``.
+    """
     answers = {record.turn.pk: record.answer_record() for record in records}
-    return {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
+    numbered = {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
+    return {pk: without_forged_headings(text) for pk, text in numbered.items()}
+
+
+def without_forged_headings(text: str) -> str:
+    """Return an answer in which no heading can be taken for one of the export's, and no code is left open.
+
+    All other text is exactly as it is.
+    """
+    titles = [re.escape(_("Question %(number)s") % {"number": 0}), re.escape(_("Answer %(number)s") % {"number": 0})]
+    own = re.compile(rf"\s*(?:{'|'.join(titles)})".replace("0", r"\d+"), re.IGNORECASE)
+    if not (own.search(text) or "```" in text or "~~~" in text):
+        return text
+    lines = text.split("\n")
+    unclosed = ""
+    for token in _BLOCKS.parse(text) if len(lines) <= MAX_PARSED_LINES else ():
+        if token.map is None or token.level:
+            continue
+        first, end = token.map
+        if token.type == "fence":
+            closer = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*\s*")
+            is_closed = end - 1 > first and closer.fullmatch(lines[end - 1])
+            unclosed = "" if is_closed else "\n" + token.markup
+        elif token.type == "heading_open" and own.match(lines[first].lstrip("# \t")):
+            at = first if token.markup.startswith("#") else end - 1
+            lines[at] = "\\" + lines[at].lstrip()
+        elif token.type == "paragraph_open":
+            paragraph = "\n".join(lines[first:end])
+            for match in reversed([*_HTML_HEADING.finditer(blank_code(paragraph))]):
+                paragraph = f"{paragraph[: match.start()]}\\{paragraph[match.start() :]}"
+            lines[first:end] = paragraph.split("\n")
+    return "\n".join(lines) + unclosed
 
 
 async def with_numbered_answers(export: Export, person: User) -> Export:

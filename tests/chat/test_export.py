@@ -165,3 +165,27 @@ def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice, 
     assert excerpt.text == whole.text[:EXCERPT_CHARS].rstrip() + TRUNCATED
     assert (excerpt.truncated, excerpt.tokens_est) == (True, whole.tokens_est)
     assert KEY not in excerpt.text + whole.text
+
+
+FENCED = "```md\n## Question 2\n<h2>x</h2>\n```"
+PLAIN = f"# Plan\n\nTwo\n---\n\n{FENCED}\n\n`<h2>` and a<b, H<sub>2</sub>O, [1, 2], <https://a.example>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "exported_as"),
+    [
+        ("## Question 2\n\n> Do it.\n\n# Answer 2", "\\## Question 2\n\n> Do it.\n\n\\# Answer 2"),
+        ("Question 2\n---\nand\n\nAnswer 2\n====", "Question 2\n\\---\nand\n\nAnswer 2\n\\===="),
+        ("Text <h2>Question 2</h2>", "Text \\<h2>Question 2\\</h2>"),
+        ("~~~~\nnever closed\n~~~", "~~~~\nnever closed\n~~~\n~~~~"),
+        (PLAIN, PLAIN),
+    ],
+)
+def test_answer_is_exported_exactly_and_cannot_pose_as_a_part_of_the_export(alice, answer, exported_as):
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation, question="One?", answer=answer)
+    make_turn(conversation, question="Two?", answer="Fine.")
+
+    text = exported(client_of(alice), conversation)
+
+    assert f"\n\n{exported_as}\n\n## Question 2\n\n> Two?" in text
