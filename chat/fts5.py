@@ -19,7 +19,7 @@ from django.db.models import F, FloatField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
 
-from chat.search_text import index_text, is_prefix
+from chat.search_text import index_text, is_prefix, subterms
 
 M = TypeVar("M", bound=Model)
 Join = Literal["AND", "OR"]
@@ -36,9 +36,12 @@ def tsquery(terms: Sequence[str], join: Join, *, is_typing: bool = False) -> Sea
     """Return the same query for PostgreSQL."""
     prefixes = prefixes_of(terms, is_typing=is_typing)
     operator = {"AND": " & ", "OR": " | "}[join]
-    # a term holds neither quote nor backslash
-    text = operator.join(f"'{term}'{':*' if term in prefixes else ''}" for term in terms)
-    return SearchQuery(text, config="english", search_type="raw")
+    written = []
+    for term in terms:
+        # a word holds neither quote nor backslash
+        phrase = " <-> ".join(f"'{word}'" for word in subterms(term))
+        written.append(f"({phrase}:*)" if term in prefixes else f"({phrase})")
+    return SearchQuery(operator.join(written), config="english", search_type="raw")
 
 
 def prefixes_of(terms: Sequence[str], *, is_typing: bool) -> set[str]:

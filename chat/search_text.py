@@ -30,8 +30,13 @@ MARKS: Final = (
     r"\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
     r"\u17b4-\u17d3\u17dd\u302a-\u302f\u3099\u309a"
 )
-# With the locale "C" PostgreSQL counts these as letters.
-_PUNCTUATION = r"\u3001-\u3004\u3008-\u3020\u3030\u303d\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+# What divides words on PostgreSQL too: it would take "input/output" for a path, "node.js" for a host, and with the
+# locale "C" the rest for letters. An apostrophe, which would end the string in SQL, divides them there anyway.
+PUNCTUATION: Final = (
+    r"!-&(-/:-@\[-`{-~\u2000-\u206f"
+    r"\u3001-\u3004\u3008-\u3020\u3030\u303d\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+)
+_BETWEEN = re.compile(f"[{PUNCTUATION}']+")
 _MARK = re.compile(f"[{MARKS}]")
 _RUN = re.compile(f"[{LETTERS}]+")
 _PART = re.compile(f"[{LETTERS}]+|[^{LETTERS}]+")
@@ -53,7 +58,7 @@ def vector_sql(column: str) -> str:
     def pairs_of(text: str) -> str:
         return replace(text, f"([{LETTERS}])([{LETTERS}]?)", r" \1\2 ")
 
-    text = replace(replace(column, f"[{_PUNCTUATION}]", " "), f"[{MARKS}]", "")
+    text = replace(replace(column, f"[{PUNCTUATION}]", " "), f"[{MARKS}]", "")
     # A replacement can't overlap itself: the pairs from the second letter on are made of the runs alone, once more.
     runs = replace(text, f"[^{LETTERS}]+", " ")
     shifted = replace(runs, f"(^| )([{LETTERS}])", r"\1\2 ")
@@ -74,6 +79,11 @@ def query_terms(words: Iterable[str]) -> list[str]:
             elif any(map(str.isalnum, part)):
                 terms[part] = None
     return list(terms)
+
+
+def subterms(term: str) -> list[str]:
+    """Return the words of a term, such as ``10`` and ``5`` of ``10.5``, which stand one after the other."""
+    return [word for word in _BETWEEN.split(term) if word]
 
 
 def is_prefix(term: str) -> bool:

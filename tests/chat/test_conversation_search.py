@@ -156,6 +156,7 @@ def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice):
 JAPANESE = "東京都の契約書について、第三条を説明します。"
 CHINESE = "我们的时光是一部电影。修改youer服务端，然后hello。"
 THAI = "สัญญาเช่าอาคารสำนักงาน"
+DIVIDED = "路径/youer/main.ts和input/output，版本v2.5.1（GPT-4模型）"
 KOREAN = "서울특별시청에서 계약서를 받았다"
 
 
@@ -166,6 +167,7 @@ KOREAN = "서울특별시청에서 계약서를 받았다"
         *((CHINESE, words) for words in ("时光", "电影", "youer", "youe", "hello", "改YOUER服", "服务端 电影")),
         *((THAI, words) for words in ("สัญญา", "เช่า", "สำนักงาน", "อาคาร")),
         *((KOREAN, words) for words in ("시청", "계약서", "서울", "특별시청에서")),
+        *((DIVIDED, words) for words in ("youer", "main.ts", "main", "output", "5.1", "v2.5.1", "gpt-4", "4模型")),
         ("ﾃﾞｰﾀの話", "ﾃﾞｰﾀ"),
         ("𠮷野家で食べた", "野家"),
     ],
