@@ -33,7 +33,7 @@ from chat.api.endpoint import (
     session_of,
 )
 from chat.api.sse import Position, TurnEvents, release_connection, running_turn
-from chat.conversations import commands, model_choice, reasoning_settings
+from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
 from chat.sharing.export import envelope_of, envelopes_of, question_form, thinking_form
@@ -85,14 +85,21 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     return JsonResponse(await sync_to_async(reader.ended)(turn_id))
 
 
-@endpoint("GET")
+@endpoint("GET", "DELETE")
 async def message(
     request: HttpRequest, person: User, conversation_id: uuid.UUID, turn_id: uuid.UUID
 ) -> HttpResponseBase:
-    """Return the envelope of one turn, as far as it has come; or its events, from the start or ``Last-Event-ID``."""
+    """Return the envelope of one turn, as far as it has come; or its events, from the start or ``Last-Event-ID``.
+
+    DELETE takes the question with its answer out of the conversation: 204; 409 while an answer is being written.
+    """
     reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
-    if not await reader.conversation.turns.filter(pk=turn_id).aexists():
+    turn = await reader.conversation.turns.filter(pk=turn_id, deleted_at=None).select_related("conversation").afirst()
+    if turn is None:
         raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    if request.method == "DELETE":
+        await sync_to_async(actions.delete_message)(turn)
+        return HttpResponse(status=204)
     if not wants_events(request):
         return JsonResponse(await reader.current(turn_id))
     after = last_position(request)

@@ -152,6 +152,7 @@ def _actions(turn: Turn, record: AnswerRecord, sees: Visibility, *, is_noted: bo
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
         feedback_url=reverse("chat:feedback", args=args),
         feedback=feedback_view(turn) if record.answer else None,
+        delete_url=reverse("chat:delete", args=args),
         trace_url=reverse("chat:trace", args=args),
         can_show_steps=sees.trace_on_request and bool(record.trace),
         preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",

@@ -171,6 +171,7 @@ class CardActions:
     continue_url: str = ""  # where the answer was cut off
     feedback_url: str = ""
     feedback: FeedbackView | None = None
+    delete_url: str = ""  # of the answer and its question
     trace_url: str = ""  # to copy the trace
     can_show_steps: bool = False  # which are left out until somebody asks for them
     preview_url: str = ""  # of the next request
@@ -179,7 +180,7 @@ class CardActions:
     @property
     def has_more(self) -> bool:
         """Whether there is more to do than to copy, which a phone puts behind one button."""
-        return self.is_retry_offered or self.feedback is not None or self.can_show_steps
+        return bool(self.is_retry_offered or self.feedback or self.can_show_steps or self.delete_url)
 
 
 @dataclass(frozen=True, slots=True)

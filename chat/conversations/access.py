@@ -34,8 +34,8 @@ def get_project(request: HttpRequest, project_id: object) -> Project:
 
 def get_turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID, *, any_branch: bool = False) -> Turn:
     """Return a turn of the user's conversation; 404 if it isn't on the selected branch, unless ``any_branch``."""
-    on_branch = {} if any_branch else {"is_active": True}
-    return get_object_or_404(Turn, pk=turn_id, conversation=get_conversation(request, conversation_id), **on_branch)
+    turns = get_conversation(request, conversation_id).turns.filter(deleted_at=None)
+    return get_object_or_404(turns if any_branch else turns.filter(is_active=True), pk=turn_id)
 
 
 def get_attachment(request: HttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> Attachment:

@@ -19,7 +19,7 @@ from accounts.access.attempts import AttemptLimit
 from accounts.models import User
 from chat import eventlog
 from chat.attachments import uploads
-from chat.conversations.titles import masked_name
+from chat.conversations.titles import masked_name, title_from
 from chat.eventlog import branches
 from chat.eventlog.attachments import UnknownAttachmentError
 from chat.live.publish import publish_changes, publish_viewer_change
@@ -195,6 +195,37 @@ def save_unasked(turn: Turn, message: Message) -> Turn:
     return saved
 
 
+def delete_message(turn: Turn) -> None:
+    """Take a question with its answer out of its conversation, which can be undone. Raises InvalidInputError."""
+    with refusals_in_words():
+        branches.delete(turn)
+    retitle(turn.conversation)
+    publish_changes(turn.conversation_id, "redraw", "model", "settings")
+
+
+def find_deleted_message(conversation: Conversation, turn_id: object) -> Turn | None:
+    """Return a message of a conversation whose deletion can still be undone."""
+    pk = parse_id(turn_id)
+    recent = conversation.turns.filter(deleted_at__gt=timezone.now() - UNDO_FOR)
+    return recent.filter(pk=pk).first() if pk else None
+
+
+def restore_message(turn: Turn) -> None:
+    """Undo the deletion of a message."""
+    branches.restore(turn)
+    retitle(turn.conversation)
+    publish_changes(turn.conversation_id, "redraw", "model", "settings")
+
+
+def retitle(conversation: Conversation) -> None:
+    """Name a conversation by its first question, unless its owner has named it."""
+    if conversation.is_renamed:
+        return
+    first = conversation.turns.filter(is_active=True).order_by("number").first()
+    conversation.title = title_from(eventlog.question_of(first)) if first else ""
+    conversation.save(update_fields=["title"])
+
+
 def still_running() -> list[uuid.UUID]:
     """Return deleted and expired conversations with a running turn; ``purge`` skips them until it has ended."""
     return list(deleted_or_expired().filter(turns__status=Turn.Status.RUNNING).values_list("pk", flat=True))
@@ -203,9 +234,10 @@ def still_running() -> list[uuid.UUID]:
 def purge() -> int:
     """Delete from the database what can no longer be restored; return the number of conversations.
 
-    Files that were attached and never sent go with it.
+    Files that were attached and never sent, and deleted messages, go with it.
     """
     uploads.purge_unsent()
+    branches.purge_deleted(timezone.now() - UNDO_FOR)
     purgeable = deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
     # a running turn would go on writing rows of a conversation that no longer exists
     _total, by_model = purgeable.exclude(turns__status=Turn.Status.RUNNING).delete()

@@ -86,15 +86,18 @@ def claim(conversation: Conversation, ids: Collection[uuid.UUID]) -> tuple[Attac
 
 def discard(message: QueuedMessage) -> None:
     """Delete the files of a queued message that is not sent, unless another message has them too."""
-    if not message.attachments:
+    delete_unused(message.conversation_id, [file["id"] for file in message.attachments], besides=message)
+
+
+def delete_unused(conversation_id: uuid.UUID, ids: Sequence[str], *, besides: QueuedMessage | None = None) -> None:
+    """Delete those of these files that no message of the conversation has, besides one that goes."""
+    if not ids:
         return
-    conversation = message.conversation_id
-    queued = QueuedMessage.objects.filter(conversation=conversation).exclude(pk=message.pk)
-    asked = Event.objects.filter(conversation=conversation, type=UserMessage.type)
+    queued = QueuedMessage.objects.filter(conversation=conversation_id).exclude(pk=besides.pk if besides else 0)
+    asked = Event.objects.filter(conversation=conversation_id, type=UserMessage.type)
     lists = (*queued.values_list("attachments", flat=True), *asked.values_list("public__attachments", flat=True))
     used = {file["id"] for files in lists for file in files or ()}
-    unused = [file["id"] for file in message.attachments if file["id"] not in used]
-    Attachment.objects.filter(conversation=conversation, pk__in=unused).delete()
+    Attachment.objects.filter(conversation=conversation_id, pk__in=[each for each in ids if each not in used]).delete()
 
 
 def unsent(conversation: Conversation) -> tuple[AttachedFile, ...]:

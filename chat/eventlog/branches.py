@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
-from chat.models import Conversation, Turn
+from chat.eventlog import attachments
+from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
+from reasoning.events import Compaction, UserMessage
 
 Parents = Mapping[uuid.UUID, uuid.UUID | None]
 
@@ -33,7 +37,50 @@ def select(turn: Turn) -> None:
     parents = _parents(turn.conversation_id)
     path = set(_up(_youngest_below(turn.pk, parents), parents))
     turns.filter(is_active=True).exclude(pk__in=path).update(is_active=False)
-    turns.filter(is_active=False, pk__in=path).update(is_active=True)
+    turns.filter(is_active=False, pk__in=path, deleted_at=None).update(is_active=True)
+
+
+@transaction.atomic
+def delete(turn: Turn) -> None:
+    """Take a question with its answer out of its conversation. What was asked after it stays. Raises TurnRunningError.
+
+    It can be restored until ``purge_deleted``.
+    """
+    Conversation.objects.select_for_update().get(pk=turn.conversation_id)
+    turns = Turn.objects.filter(conversation=turn.conversation_id)
+    if turns.filter(status=Turn.Status.RUNNING).exists():
+        raise TurnRunningError(str(turn.conversation_id))
+    turns.filter(pk=turn.pk).update(is_active=False, deleted_at=timezone.now())
+    _forget_what_repeats(turn)
+
+
+@transaction.atomic
+def restore(turn: Turn) -> None:
+    """Undo a deletion: the turn is back in its place, or a version beside the one that was asked there meanwhile."""
+    Conversation.objects.select_for_update().get(pk=turn.conversation_id)
+    turns = Turn.objects.filter(conversation=turn.conversation_id)
+    is_free = not turns.filter(is_active=True, number=turn.number).exists()
+    turns.filter(pk=turn.pk).update(is_active=is_free, deleted_at=None)
+    _forget_what_repeats(turn)
+
+
+def purge_deleted(before: datetime) -> None:
+    """Delete the texts and files of the turns that were deleted before this moment."""
+    for turn in Turn.objects.filter(Exists(Event.objects.filter(turn=OuterRef("pk"))), deleted_at__lt=before):
+        with transaction.atomic():
+            asked = turn.events.filter(type=UserMessage.type).values_list("public__attachments", flat=True)
+            files = [file["id"] for listed in asked for file in listed or ()]
+            turn.events.all().delete()
+            attachments.delete_unused(turn.conversation_id, files)
+            StoredCard.objects.filter(turn=turn).delete()
+            Checkpoint.objects.filter(turn=turn).delete()
+            Turn.objects.filter(pk=turn.pk).update(error_message="", error_detail="", error_params={})
+
+
+def _forget_what_repeats(turn: Turn) -> None:
+    """Delete summaries of earlier messages and counted sizes of requests that may have this turn in them."""
+    Event.objects.filter(conversation=turn.conversation_id, type=Compaction.type).delete()
+    StoredCard.objects.filter(turn__conversation=turn.conversation_id).update(context_key="")
 
 
 def deactivate_from(turn: Turn) -> None:
@@ -56,7 +103,11 @@ def is_newest(turn: Turn) -> bool:
 def path_to(turn: Turn) -> QuerySet[Turn]:
     """Return the turns from the first one to this, whatever is selected now."""
     on_path = list(_up(turn.pk, _parents(turn.conversation_id)))
-    return Turn.objects.filter(pk__in=on_path).select_related("feedback", "stored_card").order_by("number")
+    return (
+        Turn.objects.filter(pk__in=on_path, deleted_at=None)
+        .select_related("feedback", "stored_card")
+        .order_by("number")
+    )
 
 
 def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
@@ -65,7 +116,7 @@ def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
         return {}
     parents = {turn.parent_id for turn in turns}
     same_place = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
-    found = Turn.objects.filter(same_place, conversation=turns[0].conversation_id)
+    found = Turn.objects.filter(same_place, conversation=turns[0].conversation_id, deleted_at=None)
     found = found.exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False).order_by("started_at", "pk")
     by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
     for pk, parent in found.values_list("pk", "parent_id"):

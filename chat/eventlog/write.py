@@ -136,11 +136,14 @@ def open_turn(
             raise InactiveBranchError(str(replaces.pk))
         branches.deactivate_from(replaces)
         position = read_position(conversation)
-    parent = position.newest
+        parent, number = replaces.parent, replaces.number
+    else:
+        parent = position.newest
+        number = parent.number + 1 if parent else 1
     turn = Turn.objects.create(
         conversation=conversation,
         parent=parent,
-        number=(parent.number if parent else 0) + 1,
+        number=number,
         client_id=client_id,
         model=model,
         provider=provider,

@@ -78,6 +78,8 @@ class Turn(models.Model):
     started_at = models.DateTimeField(_("started at"), default=timezone.now)
     resumed_at = models.DateTimeField(_("continued at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    # Its texts are deleted a moment later; the row stays, since other turns have it as their parent.
+    deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("turn")

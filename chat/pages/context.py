@@ -45,6 +45,7 @@ class ConversationPage:
     waiting: tuple[QueuedMessage, ...] = ()
     sidebar: Sidebar | None = None
     undo: Conversation | None = None  # just deleted
+    undo_message: Turn | None = None  # likewise
     context: ContextView | None = None
     model: ModelView | None = None
     corpus: Mapping[str, Any] | None = None
@@ -83,6 +84,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         waiting=queue.queued_messages(conversation_id),
         sidebar=sidebar.newest(person, project=conversation.project),
         undo=actions.find_deleted(person, query["deleted"]) if "deleted" in query else None,
+        undo_message=actions.find_deleted_message(conversation, query["undo"]) if "undo" in query else None,
         context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
         model=summary.model_view(conversation, chosen, offered),
         # only an empty chat speaks of filings, and only the offline analyst answers from nothing else
@@ -108,6 +110,7 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         "conversation": page.conversation,
         "sidebar": page.sidebar,
         "undo": page.undo,
+        "undo_message": page.undo_message,
         "items": items,
         "earlier": pagination.previous_page(page.records),
         "newest_url": page.conversation.get_absolute_url() if page.window.before else "",

@@ -10,10 +10,13 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
@@ -21,7 +24,7 @@ from chat.cards import build
 from chat.cards import feedback as opinions
 from chat.cards.view_models import dom_id
 from chat.conversations import actions
-from chat.conversations.access import get_turn
+from chat.conversations.access import get_conversation, get_turn
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.attachments import attached_to
 from chat.html import arender
@@ -54,6 +57,31 @@ async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, 
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id)
+
+
+@require_POST
+def delete(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Delete a question with its answer; the page comes again with a notice that undoes it."""
+    turn = get_turn(request, conversation_id, turn_id)
+    try:
+        actions.delete_message(turn)
+    except InvalidInputError as error:
+        if request.htmx:
+            return HttpResponse(error.message, status=409, content_type=PLAIN_TEXT)
+        messages.error(request, error.message)
+        return redirect_back(request, conversation_id)
+    url = f"{reverse('chat:conversation', args=[conversation_id])}?undo={turn.pk}"
+    return HttpResponseClientRedirect(url) if request.htmx else HttpResponseRedirect(url, status=303)
+
+
+@require_POST
+def restore(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Undo the deletion of a message, as long as that is offered."""
+    if found := actions.find_deleted_message(get_conversation(request, conversation_id), turn_id):
+        actions.restore_message(found)
+    else:
+        messages.error(request, _("This message was deleted for good."))
+    return HttpResponseRedirect(reverse("chat:conversation", args=[conversation_id]), status=303)
 
 
 @require_POST

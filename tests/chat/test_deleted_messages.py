@@ -1,0 +1,170 @@
+"""Deleting a question with its answer: it leaves everything at once, can be undone, and is gone for good afterwards."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from chat import eventlog
+from chat.conversations import actions
+from chat.eventlog import attachments, branches
+from chat.eventlog.link_tokens import token_of
+from chat.models import Attachment, Event, Turn
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link
+from reasoning.events import AssistantMessage, Compaction, UserMessage
+from tests.chat.attached import attach
+from tests.factories import client_of, end_turn, make_turn, open_turn
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.stored]
+CANARY = "zebrafish"
+
+
+@pytest.fixture
+def talk(conversation):
+    """Three questions, the second of which is to be deleted."""
+    make_turn(conversation, question="First?", answer="One.")
+    make_turn(conversation, question=f"Second {CANARY}?", answer=f"Two {CANARY}.")
+    make_turn(conversation, question="Third?", answer="Three.")
+    return conversation
+
+
+def second_of(conversation) -> Turn:
+    return conversation.turns.get(number=2)
+
+
+def delete(person, turn: Turn):
+    return client_of(person).post(f"/chats/{turn.conversation_id}/turns/{turn.pk}/delete/")
+
+
+def shown_to(person, conversation) -> dict[str, str]:
+    """Return what the owner gets of a conversation, by where they get it."""
+    client, url = client_of(person), f"/chats/{conversation.pk}/"
+    paths = {
+        "page": url,
+        "Markdown": f"{url}export/?format=md",
+        "JSON": f"{url}export/?format=json",
+        "search": f"/chats/?q={CANARY}",
+        "API": f"/api{url}messages/",
+    }
+    return {name: client.get(path).content.decode() for name, path in paths.items()}
+
+
+def test_deleted_message_leaves_pages_exports_search_shares_and_requests(alice, bob, talk):
+    link = create_link(alice, talk, Choice(), days=7)
+    answer = delete(alice, second_of(talk))
+
+    assert (answer.status_code, answer["Location"]) == (303, f"/chats/{talk.pk}/?undo={second_of(talk).pk}")
+    shown = shown_to(alice, talk)
+    without_form = shown.pop("search").replace(f'value="{CANARY}"', "")
+    assert [name for name, html in {**shown, "search": without_form}.items() if f"Second {CANARY}" in html] == []
+    assert all("First?" in shown[name] and "Third?" in shown[name] for name in ("page", "Markdown", "JSON", "API"))
+    assert CANARY not in client_of(bob).get(f"/s/{token_of(link)}/").content.decode()
+    asked = [event.text for event in eventlog.history(talk.pk) if isinstance(event, UserMessage) and event.active]
+    assert asked == ["First?", "Third?"]
+
+
+def test_others_and_running_turns_are_left_alone(alice, bob, talk):
+    assert delete(bob, second_of(talk)).status_code == 404
+    running = open_turn(talk.pk, text="Fourth?")
+
+    refused = client_of(alice).post(
+        f"/chats/{talk.pk}/turns/{second_of(talk).pk}/delete/", headers={"HX-Request": "true"}
+    )
+
+    assert (refused.status_code, refused.content.decode()) == (409, "An answer is being written; stop it first.")
+    end_turn(running, [AssistantMessage(text="Four.")])
+    assert second_of(talk).is_active
+
+
+def test_deletion_is_undone_in_its_place(alice, talk):
+    before = shown_to(alice, talk)["API"]
+    turn = second_of(talk)
+    delete(alice, turn)
+    notice = client_of(alice).get(f"/chats/{talk.pk}/?undo={turn.pk}").content.decode()
+
+    client_of(alice).post(f"/chats/{talk.pk}/turns/{turn.pk}/restore/")
+
+    assert f"/turns/{turn.pk}/restore/" in notice
+    assert json.loads(shown_to(alice, talk)["API"]) == json.loads(before)
+
+
+def test_message_is_restored_as_a_version_where_another_was_asked_meanwhile(alice, talk):
+    last = talk.turns.get(number=3)
+    delete(alice, last)
+    make_turn(talk, question="Instead?", answer="So.")
+
+    client_of(alice).post(f"/chats/{talk.pk}/turns/{last.pk}/restore/")
+
+    page = client_of(alice).get(f"/chats/{talk.pk}/").content.decode()
+    assert "Instead?" in page
+    assert "Third?" not in page
+    assert "2/2" in page
+
+
+def test_question_after_a_deleted_one_keeps_its_place_when_it_is_asked_again(alice, talk):
+    third = talk.turns.get(number=3)
+    delete(alice, second_of(talk))
+
+    again = open_turn(talk.pk, text="Third again?", replaces=third)
+    end_turn(again, [AssistantMessage(text="Again.")])
+
+    assert (again.number, again.parent_id) == (3, third.parent_id)
+    assert branches.siblings([again])[again.pk] == (third.pk, again.pk)
+    branches.select(third)
+    assert not second_of(talk).is_active
+
+
+def test_deleted_text_and_files_are_purged_and_what_follows_stays(alice, talk):
+    stored = attach(talk, "notes.txt", CANARY.encode())
+    turn = open_turn(talk.pk, text="Fourth?", attached=[stored.pk])
+    end_turn(turn, [AssistantMessage(text=f"Four {CANARY}.")])
+    make_turn(talk, question="Fifth?", answer="Five.")
+    delete(alice, turn)
+    actions.purge()
+    assert attachments.text_of(Attachment.objects.get()) == CANARY  # it can still be restored
+
+    Turn.objects.filter(pk=turn.pk).update(deleted_at=timezone.now() - timedelta(minutes=5))
+    actions.purge()
+    late = client_of(alice).post(f"/chats/{talk.pk}/turns/{turn.pk}/restore/", follow=True)
+
+    assert not Event.objects.filter(turn=turn).exists()
+    assert not Attachment.objects.exists()
+    assert "Fifth?" in late.content.decode()
+    assert "This message was deleted for good." in late.content.decode()
+    call_command("audit_storage")
+
+
+def test_summaries_of_earlier_messages_go_with_a_deleted_one(alice, talk):
+    third = open_turn(talk.pk, text="Fourth?")
+    eventlog.append(third, [Compaction(summary=f"They spoke of {CANARY}.", to_seq=1)])
+    end_turn(third, [AssistantMessage(text="Four.")])
+
+    delete(alice, second_of(talk))
+
+    assert not any(isinstance(event, Compaction) for event in eventlog.history(talk.pk))
+
+
+def test_title_made_from_a_deleted_question_is_made_from_the_next(alice, talk):
+    talk.title = "First?"
+    talk.save()
+
+    delete(alice, talk.turns.get(number=1))
+    talk.refresh_from_db()
+    assert talk.title == f"Second {CANARY}?"
+
+    actions.rename(talk, "My own")
+    delete(alice, second_of(talk))
+    talk.refresh_from_db()
+    assert talk.title == "My own"
+
+
+def test_api_deletes_a_message_once(alice, talk):
+    url = f"/api/chats/{talk.pk}/messages/{second_of(talk).pk}/"
+
+    answers = [client_of(alice).delete(url).status_code for _time in range(2)]
+
+    assert answers == [204, 404]
+    assert client_of(alice).get(url).status_code == 404
