@@ -109,11 +109,12 @@ if (composer?.elements.files) {
   acceptDrops(document.getElementById("chat"));
 }
 
-// What has the focus is scrolled clear of the bar, however much is in it.
+// What has the focus is scrolled clear of the bar, however much is in it, and of the button above it.
+const JUMP_PX = 64;
 const bar = document.querySelector(".composer-bar");
 
 const clearBar = () => {
-  document.documentElement.style.scrollPaddingBottom = `${bar.offsetHeight + 16}px`;
+  document.documentElement.style.scrollPaddingBottom = `${bar.offsetHeight + JUMP_PX}px`;
 };
 
 if (bar) new ResizeObserver(clearBar).observe(bar);
