@@ -109,8 +109,8 @@ if (composer?.elements.files) {
   acceptDrops(document.getElementById("chat"));
 }
 
-// What has the focus is scrolled clear of the bar, however much is in it, and of the button that may stand above it.
-const JUMP_PX = 72;
+// What has the focus is scrolled clear of the bar, however much is in it, and of the button above it.
+const JUMP_PX = 64;
 const bar = document.querySelector(".composer-bar");
 
 const clearBar = () => {
