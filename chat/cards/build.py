@@ -180,6 +180,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         tail_n=live.tail_n,
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
+        retry_in_s=live.retry_in_s,
         steps=tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else (),
         approval=_approval_view(live),
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
@@ -314,7 +315,11 @@ def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:
     if not sees.may_open_thinking:
         return ThinkingView(label="", tokens_est=0, state="pending")
     url = reverse("chat:thinking", args=[live.conversation_id, live.id])
-    return ThinkingView(_("Thinking…"), live.thinking_tokens, url)
+    tokens, is_excerpt = live.thinking_tokens, sees.cuts_thinking(live.thinking_tokens)
+    if live.thought_ms is None:  # it grows: how much there is comes when it rests
+        return ThinkingView(_("Thinking…"), tokens, url, size_label=_("excerpt") if is_excerpt else "")
+    size_label = labels.thinking_size_label(tokens, is_excerpt=is_excerpt)
+    return ThinkingView(labels.thinking_label(live.thought_ms), tokens, url, size_label=size_label)
 
 
 def _stored_thinking(
@@ -322,11 +327,12 @@ def _stored_thinking(
 ) -> ThinkingView | None:
     if not record.thinking_tokens or sees.thinking == "none":
         return None
-    label = labels.thinking_label(turn.thinking_ms)
+    label, tokens = labels.thinking_label(turn.thinking_ms), record.thinking_tokens
     if sees.thinking == "withheld":
-        return ThinkingView(label, record.thinking_tokens, state="withheld")
+        return ThinkingView(label, tokens, state="withheld")
     url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
     text = opened.text if opened else ""
     if len(text) > MAX_OPENED_CHARS:  # a page with JavaScript reads all of it by itself, as text
         text = text[:MAX_OPENED_CHARS] + TRUNCATED
-    return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
+    size_label = labels.thinking_size_label(tokens, is_excerpt=sees.cuts_thinking(tokens))
+    return ThinkingView(label, tokens, url, text=text, is_open=opened is not None, size_label=size_label)

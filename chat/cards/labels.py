@@ -121,6 +121,13 @@ def thinking_label(thinking_ms: int) -> str:
     return _("Thought for %(seconds)s s") % {"seconds": round(thinking_ms / 1000)}
 
 
+def thinking_size_label(tokens: int, *, is_excerpt: bool) -> str:
+    """Return ``~340 tokens``, or ``excerpt of ~1480 tokens`` where the viewer reads only the beginning."""
+    if is_excerpt:
+        return _("excerpt of ~%(tokens)s tokens") % {"tokens": tokens}
+    return ngettext("~%(tokens)s token", "~%(tokens)s tokens", tokens) % {"tokens": tokens}
+
+
 def steps_label(count: int) -> str:
     """Return ``3 steps``."""
     return ngettext("%(count)s step", "%(count)s steps", count) % {"count": count}

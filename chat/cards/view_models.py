@@ -140,7 +140,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingView:
-    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt."""
+    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt that a viewer may read."""
 
     label: str  # "Thought for 12 s", "Thinking…"
     tokens_est: int
@@ -149,6 +149,7 @@ class ThinkingView:
     text: str = ""  # only where it was asked for with the page (no JavaScript)
     is_open: bool = False
     n: int = 0  # while it streams: the number of the last piece in ``text``
+    size_label: str = ""  # "~340 tokens", "excerpt of ~1480 tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,7 @@ class AnswerView:
     whole_url: str = ""  # and where all of it is, as text
     status_text: str = ""  # while it works: "Searching filings…"
     elapsed_s: int = 0  # while it works: seconds since it started
+    retry_in_s: int | None = None  # while it waits for a busy service: seconds until that is asked again
     points: tuple[str, ...] = ()
     points_from_trace: bool = False
     steps: tuple[StepView, ...] = ()

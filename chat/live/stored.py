@@ -123,6 +123,8 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "model": form["model"],
         "status_text": form["status"],
         "reads": form["reads"],
+        "thought_ms": form.get("thought_ms"),
+        "retry_at": form.get("retry_at"),
         "steps": [LiveStep.from_json(step) for step in form["steps"]],
         "approval": step_from_json(waiting) if (waiting := form.get("approval")) else None,
         "history_cut": form.get("history_cut", ""),

@@ -88,6 +88,7 @@ class LiveTurn(TurnState):
     _trouble: StrOrPromise = ""
     _thought: str = ""
     _model: str = ""
+    _retry_at: float | None = None
     _thinking_since: float | None = None
     _thinking_ms: float = 0.0
 
@@ -109,9 +110,10 @@ class LiveTurn(TurnState):
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "sources": [[source.ref, source.url] for source in self.sources]}
 
-    async def restore(self, before: EndedPart) -> None:
+    async def restore(self, before: EndedPart, thinking_ms: int) -> None:
         """Begin with what a turn holds already that is continued. Called before anything is shown or published."""
         self.sources = before.sources
+        self._thinking_ms = thinking_ms
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
         for trace in before.trace:
             self.step_started("", trace.tool)
@@ -138,15 +140,21 @@ class LiveTurn(TurnState):
         """Replace the last ``chars`` characters that were shown of the answer or the thinking."""
         self._add({"kind": "rewritten", "channel": channel.value, "chars": chars, "text": text})
 
-    def show_status(self, text: StrOrPromise, *, announce: bool = False) -> None:
-        """Set the status line. While there is trouble, it is only remembered."""
+    def show_status(self, text: StrOrPromise, *, announce: bool = False, wait_s: float | None = None) -> None:
+        """Set the status line; ``wait_s``: how long until the next try. While there is trouble, it is only remembered.
+
+        With any other status than that of a model that works, its thinking rests.
+        """
         if text is self._status:  # called with the same object for each token
             return
         self._status, self._thought, self._reads = text, "", 0
+        self._retry_at = None if wait_s is None else time.time() + wait_s
         if text is self.working_status:
             if self._new_results is not None:
                 self._given_results, self._new_results = self._new_results, None
             self._reads = self._given_results
+        else:
+            self._stop_thinking_clock()
         if not self._trouble:
             self._add_status(announce=announce)
 
@@ -309,7 +317,14 @@ class LiveTurn(TurnState):
     def _add_status(self, *, announce: bool = False) -> None:
         with override(None):  # in English, for each viewer's process to translate
             text = str(self._trouble or self._status)
-        status = {"text": text, "reads": self._reads, "model": self._model, "thought": self._thought}
+        status = {
+            "text": text,
+            "reads": self._reads,
+            "model": self._model,
+            "thought": self._thought,
+            "thought_ms": None if self._status is self.working_status else int(self._thinking_ms),
+            "retry_at": None if self._trouble else self._retry_at,
+        }
         self._add({"kind": "status", "announce": announce, **status})
 
     def _add_step(self, at: int, step: LiveStep) -> None:

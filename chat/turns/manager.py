@@ -285,7 +285,7 @@ class TurnManager:
             working_status=THINKING,
         )
         if started.before:
-            await live.restore(started.before)
+            await live.restore(started.before, turn.thinking_ms)
         run = self._runs[turn.conversation_id] = TurnRun(started, live, self._deliver_scratchpad)
         if started.before:  # pages of other processes read it there
             run.has_checkpoint = True

@@ -51,7 +51,7 @@ SLOW_S = 5.0
 MAX_HOLD_S = 0.02
 LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
 WRITING = _("Writing…")
-WAITING = _("The model service is busy; trying again…")
+WAITING = _("The model service is busy; next try in")  # a countdown follows
 LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
 # For the model: people read the trace.
@@ -350,8 +350,12 @@ class TurnRun:
         return remedy
 
     async def _wait_after(self, error: ProviderError) -> None:
-        self.live.show_status(LOADING if error.reason == "loading" else WAITING)
-        await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
+        wait_s = self._retry.wait_s(error)
+        if error.reason == "loading":
+            self.live.show_status(LOADING)
+        else:
+            self.live.show_status(WAITING, wait_s=wait_s)
+        await self._stoppable(asyncio.sleep(wait_s))
 
     async def _make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
         self.live.show_status(MAKING_ROOM, announce=True)
