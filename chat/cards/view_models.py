@@ -304,12 +304,13 @@ class ModelView:
 class ContextView:
     """The context meter: ``effective/limit``, and what is stored beside it and not sent. In tokens.
 
-    ``preview_url``: the preview of the next request, for administrators alone.
+    ``parts_url``: what it consists of. ``preview_url``: the preview of its body, for administrators alone.
     """
 
     effective: int
     limit: int
     unsent: int = 0
+    parts_url: str = ""
     preview_url: str = ""
 
     @property
