@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from chat.cards import continuation, labels, rendering
+from chat.cards import continuation, labels, phases, rendering
 from chat.cards.attachments import attachment_view
 from chat.cards.feedback import feedback_view
 from chat.cards.view_models import (
@@ -113,6 +113,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     shown = rendering.shown_answer(turn, record)
     notice = labels.notice_label(turn, record, sees)
     actions = _actions(turn, record, sees, is_noted=bool(notice))
+    steps = tuple(map(step_view, record.trace)) if sees.trace else ()
     return AnswerView(
         id=record.id,
         number=turn.number,
@@ -125,7 +126,9 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         whole_url=actions.copy_url if shown.is_shortened else "",
         points=labels.summary_points(record) if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
-        steps=tuple(map(step_view, record.trace)) if sees.trace else (),
+        steps=steps,
+        phases=phases.divide(record.id, steps),
+        step_problems=labels.problems(steps),
         step_count=count_steps(record.trace),
         steps_label=labels.steps_label(count_steps(record.trace)),
         steps_detail=labels.steps_detail(record.trace),
@@ -167,6 +170,7 @@ def _preview_url(conversation_id: uuid.UUID, sees: Visibility) -> str:
 def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
     """Return the card of a running turn, as far as it has come."""
     shown, open_html = _live_answer(live)
+    steps = tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else ()
     return AnswerView(
         id=live.public_id,
         number=live.number,
@@ -181,7 +185,10 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
         retry_in_s=live.retry_in_s,
-        steps=tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else (),
+        steps=steps,
+        phases=phases.divide(live.public_id, steps),
+        step_problems=labels.problems(steps),
+        running_label=next((labels.running_label(step) for step in steps[::-1] if not step.has_ended), ""),
         approval=_approval_view(live),
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
@@ -210,6 +217,10 @@ def step_view(step: ToolTraceStep) -> StepView:
         citations=tuple(LinkView(reader_url(citation.url), cite_label(citation)) for citation in step.top_citations),
         more_label=labels.more_label((step.results or 0) - len(step.top_citations)),
         error=translate_stored(step.error or ""),
+        response=step.response,
+        results=step.results or 0,
+        duration_ms=step.duration_ms,
+        about=labels.about_label(step),
     )
 
 
@@ -305,8 +316,8 @@ def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
     if approval is not None:  # calls run one after the other: no other one is unfinished
-        return step_view(approval)
-    return StepView(tool=step.tool, state="running", state_label=labels.state_label("running"))
+        return replace(step_view(approval), response=step.response)
+    return StepView(step.tool, "running", labels.state_label("running"), response=step.response)
 
 
 def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:

@@ -111,6 +111,53 @@ class StepView:
     more_label: str = ""  # "5 more"
     error: str = ""
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
+    response: int | None = None  # as ``ToolTraceStep`` has it
+    results: int = 0
+    duration_ms: float = 0
+    about: str = ""  # what was looked for, or what was read
+
+    @property
+    def icon(self) -> str:
+        return STEP_ICONS[self.state]
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in ("running", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class StepGroupView:
+    """The calls of one response. ``label``: that several were made together; empty for a single one."""
+
+    steps: tuple[StepView, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepProblemView:
+    """How many steps did not end well: ``2 failed``."""
+
+    state: StepState
+    label: str
+
+    @property
+    def icon(self) -> str:
+        return STEP_ICONS[self.state]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseView:
+    """Consecutive steps under one heading. Without one they are listed plainly."""
+
+    groups: tuple[StepGroupView, ...]
+    id: str = ""
+    heading: str = ""  # "Searched the filings"
+    detail: str = ""  # "4 searches · 12 results · 2.1 s"
+    about: tuple[str, ...] = ()  # what was looked for, or what was read
+    more_label: str = ""  # "5 more"
+    state: StepState = "done"
+    problems: tuple[StepProblemView, ...] = ()
+    is_open: bool = False
 
     @property
     def icon(self) -> str:
@@ -205,9 +252,12 @@ class AnswerView:
     points: tuple[str, ...] = ()
     points_from_trace: bool = False
     steps: tuple[StepView, ...] = ()
+    phases: tuple[PhaseView, ...] = ()  # the same steps; empty where they are few
+    step_problems: tuple[StepProblemView, ...] = ()
     step_count: int = 0  # with those that are not shown
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
+    running_label: str = ""  # of the call that runs: "Searching filings…"
     approval: StepView | None = None  # while it works: the call that waits for the user, whether they see steps or not
     actions: CardActions | None = None  # None: somebody else's card
     thinking: ThinkingView | None = None
@@ -257,12 +307,13 @@ class ModelView:
 class ContextView:
     """The context meter: ``effective/limit``, and what is stored beside it and not sent. In tokens.
 
-    ``preview_url``: the preview of the next request, for administrators alone.
+    ``parts_url``: what it consists of. ``preview_url``: the preview of its body, for administrators alone.
     """
 
     effective: int
     limit: int
     unsent: int = 0
+    parts_url: str = ""
     preview_url: str = ""
 
     @property

@@ -14,7 +14,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     rewritten channel (answer: html, open, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought. thought_ms: how long the model has thought, while its
               thinking rests, else None. retry_at: when a busy service is asked again (seconds since the epoch), or None
-    step      at, tool, trace: the step at this index
+    step      at, tool, response, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
     history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
     ended     the last one; its record is in the log
@@ -46,17 +46,23 @@ EMPTY_BLOCK = OpenBlock()
 
 @dataclass(frozen=True, slots=True)
 class LiveStep:
-    """A tool call that runs, or the trace step that it became. The tool's name is redacted."""
+    """A tool call that runs, or the trace step that it became. The tool's name is redacted.
+
+    ``response``: as ``ToolTraceStep`` has it.
+    """
 
     tool: str
+    response: int | None = None
     trace: ToolTraceStep | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"tool": self.tool, "trace": step_to_json(self.trace) if self.trace else None}
+        trace = step_to_json(self.trace) if self.trace else None
+        return {"tool": self.tool, "response": self.response, "trace": trace}
 
     @classmethod
     def from_json(cls, form: dict[str, Any]) -> LiveStep:
-        return cls(form["tool"], step_from_json(form["trace"]) if form["trace"] else None)
+        response = form.get("response")
+        return cls(form["tool"], response, step_from_json(form["trace"], response=response) if form["trace"] else None)
 
 
 @dataclass(kw_only=True, eq=False)

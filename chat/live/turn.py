@@ -116,8 +116,8 @@ class LiveTurn(TurnState):
         self._thinking_ms = thinking_ms
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
         for trace in before.trace:
-            self.step_started("", trace.tool)
-            self.step_finished("", trace)
+            self.step_started("", trace.tool, trace.response)
+            self.step_finished("", trace, trace.response)
         self.steps = [LiveStep.from_json(event) for event in self._pending if event["kind"] == "step"]
         self.answer, self.answer_chars = before.answer, len(before.answer)
         if blocks := self._splitter.feed(before.answer):
@@ -179,21 +179,21 @@ class LiveTurn(TurnState):
         """Say that earlier messages were summarised or left out, so that the request fits."""
         self._add({"kind": "history", "cut": cut})
 
-    def step_started(self, call_id: str, tool: str) -> None:
-        """Show a call that runs. Its name is a model's word, so it is redacted."""
+    def step_started(self, call_id: str, tool: str, response: int | None) -> None:
+        """Show a call that runs, made by this response of the turn. Its name is a model's word, so it is redacted."""
         self._stop_thinking_clock()
         self._call_ids.append(call_id)
         if not self._trace_room.omitted:
-            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS])))
+            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
 
-    def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
+    def step_finished(self, call_id: str, trace: ToolTraceStep, response: int | None) -> None:
         """Show what a call became."""
         at = len(self._call_ids) - 1 - self._call_ids[::-1].index(call_id)  # an earlier step may have the same id
         self._new_results = (self._new_results or 0) + (trace.results or 0)
         if not self._trace_room.takes(trace):
-            trace = self._trace_room.omitted_step()
+            trace, response = self._trace_room.omitted_step(), None
             at = len(self._call_ids) - trace.omitted
-        self._add_step(at, LiveStep(trace.tool, trace))
+        self._add_step(at, LiveStep(trace.tool, response, trace))
 
     def show_approval(self, step: ToolTraceStep | None) -> None:
         """Show that a call waits for the user's decision; None: no more."""

@@ -433,15 +433,15 @@ class TurnRun:
         results = []
         for call in calls[allowed:]:
             done = refused[call.call_id]
-            self.live.step_started(call.call_id, call.name)
+            self.live.step_started(call.call_id, call.name, call.step)
             results.append(machine.tool_finished(call, done.output, done.trace, done.sources))
-            self.live.step_finished(call.call_id, done.trace)
+            self.live.step_finished(call.call_id, done.trace, call.step)
         if results:
             await self._append(results, {call_id: done.trace_form for call_id, done in refused.items()})
 
     async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)
-        self.live.step_started(call.call_id, call.name)
+        self.live.step_started(call.call_id, call.name, call.step)
         if tool and approval.needs_approval(tool):
             decided = await self._ask(machine, call, tool)
             if decided.decision == "deny":
@@ -458,7 +458,7 @@ class TurnRun:
         done = await self._stoppable(executing)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
-        self.live.step_finished(call.call_id, done.trace)
+        self.live.step_finished(call.call_id, done.trace, call.step)
         await self._append([result], {call.call_id: done.trace_form})
 
     async def _ask(self, machine: TurnMachine, call: ToolCall, tool: Tool) -> approval.Decision:
@@ -478,7 +478,7 @@ class TurnRun:
         reason, error = DENIED_LATE if decided.by == "timeout" else DENIED
         done = refuse_tool_call(call, tool, reason, error, scratchpad=machine.scratchpad)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
-        self.live.step_finished(call.call_id, done.trace)
+        self.live.step_finished(call.call_id, done.trace, call.step)
         await self._append([_decision_event(call, decided), result], {call.call_id: done.trace_form})
 
     async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:

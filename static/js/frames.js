@@ -73,6 +73,14 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   statusTimer ||= setTimeout(showStatus, wait);
 });
 
+// Phases of steps that are drawn again stay as their reader left them.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  for (const next of detail.fragment.querySelectorAll(".phase > details")) {
+    const shown = document.getElementById(next.id);
+    if (shown) next.open = shown.open;
+  }
+});
+
 // JSON frames.
 
 const NOTHING_TO_SHOW =

@@ -449,6 +449,32 @@ async def test_wait_for_a_busy_service_counts_down(upstream, alice, conversation
     assert [0 < int(seconds) <= 25 for seconds in left] == [True]
 
 
+async def test_phases_of_many_steps_are_the_same_live_as_after_a_reload(upstream, alice, conversation, elsewhere):
+    searches = [{**SEARCH, "id": f"call_{n}"} for n in range(4)]
+    reads = [{"name": "readPassage", "arguments": "{}", "id": f"call_{n}"} for n in (4, 5)]
+    upstream.script(
+        [
+            {"tool_calls": searches[:3]},
+            {"tool_calls": searches[3:]},
+            {"tool_calls": reads},
+            {"content": "Done.", "faults": held("go", "first_event")},
+        ]
+    )
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await started(conversation)
+        for page in (near, far):
+            await page.sees("4 searches")
+            await page.sees("2 failed")
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await all_as_reloaded(near, far)
+        upstream.release("go")
+        turn = await ended(conversation)
+        await all_as_reloaded(near, far)
+        steps = near.state()[f"m-{turn.public_id}-steps"]
+        assert steps.count("3 calls made together") == 1
+        assert steps.count('class="phase"') == 2
+
+
 @pytest.mark.engine
 async def test_turn_of_a_dead_process_ends_on_every_page(alice, conversation, elsewhere):
     turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
