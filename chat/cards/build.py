@@ -83,7 +83,10 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
     if turn.status == Turn.Status.RUNNING:
         return view
     edit_url = reverse("chat:edit", args=[turn.conversation_id, turn.pk])
-    return replace(view, edit_url=edit_url, branch=branch_view(turn_record))
+    versions = turn_record.versions
+    at = next((at for at, turns in enumerate(versions) if turn.pk in turns), 0)
+    newest = [turns[-1] for turns in versions]  # another version is shown with its newest answer
+    return replace(view, edit_url=edit_url, branch=branch_view(turn, newest, at))
 
 
 def live_question_card(live: TurnState) -> QuestionView:
@@ -92,19 +95,17 @@ def live_question_card(live: TurnState) -> QuestionView:
     return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
 
 
-def branch_view(turn_record: TurnRecord) -> BranchView | None:
-    """Return which of the turns asked in one place this is, ``2/3``; None where it is the only one."""
-    if len(turn_record.siblings) < 2:
+def branch_view(turn: Turn, versions: Sequence[uuid.UUID], at: int) -> BranchView | None:
+    """Return which of these versions is shown, ``2/3``; None where it is the only one."""
+    if len(versions) < 2:
         return None
 
     def step_to(index: int) -> BranchStep | None:
-        if not 0 <= index < len(turn_record.siblings):
+        if not 0 <= index < len(versions):
             return None
-        sibling = turn_record.siblings[index]
-        return BranchStep(sibling.hex, reverse("chat:select", args=[turn_record.turn.conversation_id, sibling]))
+        return BranchStep(versions[index].hex, reverse("chat:select", args=[turn.conversation_id, versions[index]]))
 
-    at = turn_record.siblings.index(turn_record.turn.pk)
-    return BranchView(at + 1, len(turn_record.siblings), step_to(at - 1), step_to(at + 1))
+    return BranchView(at + 1, len(versions), step_to(at - 1), step_to(at + 1))
 
 
 def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
@@ -112,13 +113,13 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     turn, record = turn_record.turn, turn_record.answer_record()
     shown = rendering.shown_answer(turn, record)
     notice = labels.notice_label(turn, record, sees)
-    actions = _actions(turn, record, sees, is_noted=bool(notice))
+    actions = _actions(turn_record, record, sees, is_noted=bool(notice))
     steps = tuple(map(step_view, record.trace)) if sees.trace else ()
     return AnswerView(
         id=record.id,
         number=turn.number,
         status=record.status,
-        model=translate_stored(record.model),
+        model=translate_stored(turn.model_label or record.model),
         at=turn.started_at,
         sees=sees,
         answer_html=shown.html,
@@ -145,10 +146,13 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     )
 
 
-def _actions(turn: Turn, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
+def _actions(turn_record: TurnRecord, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
+    turn = turn_record.turn
+    answers = next((turns for turns in turn_record.versions if turn.pk in turns), (turn.pk,))
     args = [turn.conversation_id, turn.pk]
     can_continue = continuation.can_continue(turn, record)
     return CardActions(
+        branch=branch_view(turn, answers, answers.index(turn.pk)),
         copy_url=reverse("chat:copy", args=args),
         retry_url=reverse("chat:retry", args=args),
         is_retry_offered=record.status == "complete" and not is_noted,
@@ -175,7 +179,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         id=live.public_id,
         number=live.number,
         status="streaming",
-        model=translate_stored(live.model),
+        model=translate_stored(live.model_label or live.model),
         at=live.started_at,
         sees=sees,
         answer_html=shown.html,

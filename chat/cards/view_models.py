@@ -44,7 +44,7 @@ class BranchStep:
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """Which of the turns asked in one place is shown, and the ones before and after it."""
+    """Which version of a question or of its answer is shown, and the ones before and after it."""
 
     position: int
     count: int
@@ -76,7 +76,7 @@ class QuestionView:
     asked_at: datetime
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
-    branch: BranchView | None = None  # where there is more than one
+    branch: BranchView | None = None  # of its versions, where there is more than one
     attachments: tuple[AttachmentView, ...] = ()
 
 
@@ -213,6 +213,7 @@ class FeedbackView:
 class CardActions:
     """What the owner of an answer may do with it, and what only they are told of it. An empty URL: not this one."""
 
+    branch: BranchView | None = None  # of the answers to the same question, where there is more than one
     copy_url: str = ""
     retry_url: str = ""
     is_retry_offered: bool = False  # among the actions; a card that says how it failed offers it there

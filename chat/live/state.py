@@ -77,6 +77,7 @@ class TurnState:
     model: str
     started_at: datetime
     resumed_at: datetime | None = None  # where it runs again, to be continued
+    model_label: str = ""  # of its profile
     attachments: tuple[AttachedFile, ...] = ()
     conversation: Conversation | None = None  # as it was when the turn was read
     seq: int = 0

@@ -111,6 +111,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "question": eventlog.question_of(turn),
         "attachments": attached_to(turn),
         "model": turn.model,
+        "model_label": turn.model_label,
         "started_at": turn.started_at,
         "resumed_at": turn.resumed_at,
     }

@@ -279,6 +279,7 @@ class TurnManager:
             question=started.question,
             attachments=started.attachments,
             model=turn.model,
+            model_label=started.choice.profile_label,
             started_at=turn.started_at,
             resumed_at=turn.resumed_at,
             replaces=started.replaces.pk if started.replaces else turn.pk if started.before else None,

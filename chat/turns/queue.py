@@ -141,6 +141,7 @@ def start_turn(
         client_id=message.client_id,
         replaces=replaces,
         model=provider.name if provider else "",
+        model_label=choice.profile_label,
         provider=provider.identity if provider else "",
         title="" if conversation.title else title_from(message.text),
         attached=message.attachments,

@@ -441,13 +441,13 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
 });
 
-// Another version: its cards come over the socket; focus the version buttons of the new question.
+// Another version: its cards come over the socket; focus its version buttons.
 
 let pendingTools = "";
 
 document.addEventListener("click", ({ target }) => {
   const step = target.closest("[data-branch]");
-  if (step) pendingTools = `#m-${step.dataset.branch}-q-tools`;
+  if (step) pendingTools = `#${step.dataset.branch}`;
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -455,5 +455,5 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (!tools) return;
   pendingTools = "";
   tools.scrollIntoView({ block: "nearest" });
-  tools.querySelector("button:enabled").focus();
+  tools.querySelector(".branch button:enabled")?.focus();
 });

@@ -436,6 +436,25 @@ async def test_label_of_the_thinking_follows_it_and_says_how_much_is_shown(upstr
     assert labels == ["Thinking…", "Thinking… · excerpt", excerpt, excerpt]
 
 
+async def test_card_names_the_model_by_the_label_of_its_profile(upstream, alice, conversation, elsewhere):
+    conversation.profile = await database_sync_to_async(make_profile)(
+        "kimi", label="Kimi at home", base_url=upstream.base_url, model="plain-model"
+    )
+    await conversation.asave()
+    upstream.script([{"content": ANSWER, "faults": held("go")}])
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        turn = await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await all_as_reloaded(near, far)
+        assert "Kimi at home" in far.state()[f"m-{turn.public_id}-head"]
+        upstream.release("go")
+        turn = await ended(conversation)
+        await all_as_reloaded(near, far)
+
+    assert "Kimi at home" in near.state()[f"m-{turn.public_id}-head"]
+    assert (turn.model, turn.model_label) == ("plain-model", "Kimi at home")  # scripts get the model
+
+
 async def test_wait_for_a_busy_service_counts_down(upstream, alice, conversation):
     upstream.script([{"content": "Done.", "faults": [{"kind": "rate_limit", "retry_after": 25, "times": 1}]}])
     async with page_of(alice, conversation) as page:
