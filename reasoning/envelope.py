@@ -82,7 +82,9 @@ def answer_record(
         answer=answer_text(messages).rstrip(),
         summary=next((tuple(message["summary"]) for message in reversed(messages) if message["summary"]), ()),
         summary_source=summary_source,
-        trace=within_room(step_from_json(event["trace"]) for event in listed if event.get("trace")),
+        trace=within_room(
+            step_from_json(event["trace"], response=event.get("step")) for event in listed if event.get("trace")
+        ),
         citations=tuple(citation_from_json(form) for message in messages for form in message["citations"]),
         thinking_tokens=sum(event.get("tokens_est", 0) for event in listed if event["type"] == "reasoning"),
         input_tokens=tokens[0],

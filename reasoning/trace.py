@@ -61,7 +61,8 @@ class ToolTraceStep:
     """One finished step, or one that waits for a decision, redacted. ``redactions`` counts what was masked, by kind.
 
     ``call_id`` is set where the step waits: under it the call is decided (product 26). ``omitted`` is 0, or the number
-    of steps that this one represents: those for which a trace had no room.
+    of steps that this one represents: those for which a trace had no room. ``response`` is the step of its turn whose
+    response made the call, where that is known: calls of one response were made together. No JSON form has it.
     """
 
     tool: str
@@ -74,6 +75,7 @@ class ToolTraceStep:
     redactions: Mapping[str, int] = field(default_factory=dict)
     omitted: int = 0
     call_id: str = ""
+    response: int | None = None
     _: KW_ONLY
     created_by: InitVar[object]
 
@@ -161,7 +163,7 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
     return form
 
 
-def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
+def step_from_json(form: Mapping[str, Any], *, response: int | None = None) -> ToolTraceStep:
     """Read back a stored step. Missing keys take harmless values, so that old rows stay readable."""
     return ToolTraceStep(
         tool=form.get("tool", ""),
@@ -174,6 +176,7 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
         redactions=form.get("redactions", {}),
         omitted=form.get("omitted", 0),
         call_id=form.get("callId", ""),
+        response=response,
         created_by=_CREATED_HERE,
     )
 

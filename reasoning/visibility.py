@@ -7,7 +7,8 @@ from typing import Literal
 
 from reasoning.replay.tokens import CHARS_PER_TOKEN
 
-EXCERPT_CHARS = 200 * CHARS_PER_TOKEN  # 200 tokens by estimate_tokens, but for emoji. Spec 000 rule 5, product 4
+EXCERPT_TOKENS = 200  # Spec 000 rule 5, product 4
+EXCERPT_CHARS = EXCERPT_TOKENS * CHARS_PER_TOKEN  # so many by estimate_tokens, but for emoji
 TRUNCATED = "…(truncated)"
 
 ThinkingForUsers = Literal["excerpt", "full", "hidden"]
@@ -56,6 +57,10 @@ class Visibility:
     @property
     def may_open_thinking(self) -> bool:
         return self.thinking in ("whole", "excerpt")
+
+    def cuts_thinking(self, tokens: int) -> bool:
+        """Whether this viewer reads only the beginning of so much thinking. Product 4."""
+        return self.thinking == "excerpt" and tokens > EXCERPT_TOKENS
 
     def only(self, *, summary: bool, trace: bool, thinking: bool) -> Visibility:
         """Return this for a copy that leaves the page, less what its person leaves out. It never holds a scratchpad.

@@ -10,8 +10,8 @@ from lxml.html import HtmlElement
 
 from tests.frame_words import redrawn
 
-_LIVE_PARTS = ("head", "answer", "steps", "approval")
-_PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
+_LIVE_PARTS = ("head", "answer", "steps", "approval", "thinking-label")
+_PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "question-tools")
 _MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
 
 

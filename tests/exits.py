@@ -16,6 +16,7 @@ SHOWN_BY = {
     "chat:shared_answer": "the answer and its sources alone, of a link that anybody may open",
     "chat:edit": "one's own question, as it was typed",
     "chat:preview": "administrators; reasoning_settings.visibility_for, all of it redacted",
+    "chat:next_request": "reasoning_settings.visibility_for; tokens and reasons alone, no text",
     "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",
     "chat:projects": "one's own names, as they were typed, without secrets",
     "chat:project": "one's own texts, as they were typed; titles, redacted",

@@ -62,7 +62,7 @@ DOORS = {
     "chat/conversations/actions.py": KEEPS,
     "chat/turns/queue.py": SENDS,  # an answer that is continued
     "chat/cards/continuation.py": WAITS,
-    "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py, for administrators
+    "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py: texts for administrators, tokens for everybody
 }
 
 

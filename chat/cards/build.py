@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from chat.cards import continuation, labels, rendering
+from chat.cards import continuation, labels, phases, rendering
 from chat.cards.attachments import attachment_view
 from chat.cards.feedback import feedback_view
 from chat.cards.view_models import (
@@ -83,7 +83,10 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
     if turn.status == Turn.Status.RUNNING:
         return view
     edit_url = reverse("chat:edit", args=[turn.conversation_id, turn.pk])
-    return replace(view, edit_url=edit_url, branch=branch_view(turn_record))
+    versions = turn_record.versions
+    at = next((at for at, turns in enumerate(versions) if turn.pk in turns), 0)
+    newest = [turns[-1] for turns in versions]  # another version is shown with its newest answer
+    return replace(view, edit_url=edit_url, branch=branch_view(turn, newest, at))
 
 
 def live_question_card(live: TurnState) -> QuestionView:
@@ -92,19 +95,17 @@ def live_question_card(live: TurnState) -> QuestionView:
     return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
 
 
-def branch_view(turn_record: TurnRecord) -> BranchView | None:
-    """Return which of the turns asked in one place this is, ``2/3``; None where it is the only one."""
-    if len(turn_record.siblings) < 2:
+def branch_view(turn: Turn, versions: Sequence[uuid.UUID], at: int) -> BranchView | None:
+    """Return which of these versions is shown, ``2/3``; None where it is the only one."""
+    if len(versions) < 2:
         return None
 
     def step_to(index: int) -> BranchStep | None:
-        if not 0 <= index < len(turn_record.siblings):
+        if not 0 <= index < len(versions):
             return None
-        sibling = turn_record.siblings[index]
-        return BranchStep(sibling.hex, reverse("chat:select", args=[turn_record.turn.conversation_id, sibling]))
+        return BranchStep(versions[index].hex, reverse("chat:select", args=[turn.conversation_id, versions[index]]))
 
-    at = turn_record.siblings.index(turn_record.turn.pk)
-    return BranchView(at + 1, len(turn_record.siblings), step_to(at - 1), step_to(at + 1))
+    return BranchView(at + 1, len(versions), step_to(at - 1), step_to(at + 1))
 
 
 def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
@@ -112,12 +113,13 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     turn, record = turn_record.turn, turn_record.answer_record()
     shown = rendering.shown_answer(turn, record)
     notice = labels.notice_label(turn, record, sees)
-    actions = _actions(turn, record, sees, is_noted=bool(notice))
+    actions = _actions(turn_record, record, sees, is_noted=bool(notice))
+    steps = tuple(map(step_view, record.trace)) if sees.trace else ()
     return AnswerView(
         id=record.id,
         number=turn.number,
         status=record.status,
-        model=translate_stored(record.model),
+        model=translate_stored(turn.model_label or record.model),
         at=turn.started_at,
         sees=sees,
         answer_html=shown.html,
@@ -125,7 +127,9 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         whole_url=actions.copy_url if shown.is_shortened else "",
         points=labels.summary_points(record) if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
-        steps=tuple(map(step_view, record.trace)) if sees.trace else (),
+        steps=steps,
+        phases=phases.divide(record.id, steps),
+        step_problems=labels.problems(steps),
         step_count=count_steps(record.trace),
         steps_label=labels.steps_label(count_steps(record.trace)),
         steps_detail=labels.steps_detail(record.trace),
@@ -142,10 +146,13 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     )
 
 
-def _actions(turn: Turn, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
+def _actions(turn_record: TurnRecord, record: AnswerRecord, sees: Visibility, *, is_noted: bool) -> CardActions:
+    turn = turn_record.turn
+    answers = next((turns for turns in turn_record.versions if turn.pk in turns), (turn.pk,))
     args = [turn.conversation_id, turn.pk]
     can_continue = continuation.can_continue(turn, record)
     return CardActions(
+        branch=branch_view(turn, answers, answers.index(turn.pk)),
         copy_url=reverse("chat:copy", args=args),
         retry_url=reverse("chat:retry", args=args),
         is_retry_offered=record.status == "complete" and not is_noted,
@@ -167,11 +174,12 @@ def _preview_url(conversation_id: uuid.UUID, sees: Visibility) -> str:
 def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
     """Return the card of a running turn, as far as it has come."""
     shown, open_html = _live_answer(live)
+    steps = tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else ()
     return AnswerView(
         id=live.public_id,
         number=live.number,
         status="streaming",
-        model=translate_stored(live.model),
+        model=translate_stored(live.model_label or live.model),
         at=live.started_at,
         sees=sees,
         answer_html=shown.html,
@@ -180,7 +188,11 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         tail_n=live.tail_n,
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
-        steps=tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else (),
+        retry_in_s=live.retry_in_s,
+        steps=steps,
+        phases=phases.divide(live.public_id, steps),
+        step_problems=labels.problems(steps),
+        running_label=next((labels.running_label(step) for step in steps[::-1] if not step.has_ended), ""),
         approval=_approval_view(live),
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
@@ -209,6 +221,10 @@ def step_view(step: ToolTraceStep) -> StepView:
         citations=tuple(LinkView(reader_url(citation.url), cite_label(citation)) for citation in step.top_citations),
         more_label=labels.more_label((step.results or 0) - len(step.top_citations)),
         error=translate_stored(step.error or ""),
+        response=step.response,
+        results=step.results or 0,
+        duration_ms=step.duration_ms,
+        about=labels.about_label(step),
     )
 
 
@@ -304,8 +320,8 @@ def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
     if approval is not None:  # calls run one after the other: no other one is unfinished
-        return step_view(approval)
-    return StepView(tool=step.tool, state="running", state_label=labels.state_label("running"))
+        return replace(step_view(approval), response=step.response)
+    return StepView(step.tool, "running", labels.state_label("running"), response=step.response)
 
 
 def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:
@@ -314,7 +330,11 @@ def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:
     if not sees.may_open_thinking:
         return ThinkingView(label="", tokens_est=0, state="pending")
     url = reverse("chat:thinking", args=[live.conversation_id, live.id])
-    return ThinkingView(_("Thinking…"), live.thinking_tokens, url)
+    tokens, is_excerpt = live.thinking_tokens, sees.cuts_thinking(live.thinking_tokens)
+    if live.thought_ms is None:  # it grows: how much there is comes when it rests
+        return ThinkingView(_("Thinking…"), tokens, url, size_label=_("excerpt") if is_excerpt else "")
+    size_label = labels.thinking_size_label(tokens, is_excerpt=is_excerpt)
+    return ThinkingView(labels.thinking_label(live.thought_ms), tokens, url, size_label=size_label)
 
 
 def _stored_thinking(
@@ -322,11 +342,12 @@ def _stored_thinking(
 ) -> ThinkingView | None:
     if not record.thinking_tokens or sees.thinking == "none":
         return None
-    label = labels.thinking_label(turn.thinking_ms)
+    label, tokens = labels.thinking_label(turn.thinking_ms), record.thinking_tokens
     if sees.thinking == "withheld":
-        return ThinkingView(label, record.thinking_tokens, state="withheld")
+        return ThinkingView(label, tokens, state="withheld")
     url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
     text = opened.text if opened else ""
     if len(text) > MAX_OPENED_CHARS:  # a page with JavaScript reads all of it by itself, as text
         text = text[:MAX_OPENED_CHARS] + TRUNCATED
-    return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
+    size_label = labels.thinking_size_label(tokens, is_excerpt=sees.cuts_thinking(tokens))
+    return ThinkingView(label, tokens, url, text=text, is_open=opened is not None, size_label=size_label)

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext, ngettext_lazy
 
-from chat.cards.view_models import StepState
+from chat.cards.view_models import StepProblemView, StepState, StepView
 from chat.error_texts import turn_error_text
+from chat.html import cite_label
 from chat.models import Turn
 from reasoning.citations import Citation, citation_numbers
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, translate_summary
 from reasoning.visibility import Visibility
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MAX_ABOUT_CHARS = 60
+
+
+class ToolWords(NamedTuple):
+    """How the steps of a tool read as an account. ``query``: the argument that says what was looked for."""
+
+    running: str
+    done: str
+    calls: StrOrPromise
+    query: str = ""
+
+
+TOOL_WORDS = {
+    "searchFilings": ToolWords(
+        gettext_noop("Searching filings…"),
+        gettext_noop("Searched the filings"),
+        ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
+        query="query",
+    ),
+    "readPassage": ToolWords(
+        gettext_noop("Reading a passage…"),
+        gettext_noop("Read passages"),
+        ngettext_lazy("%(count)s passage opened", "%(count)s passages opened", "count"),
+    ),
+}
 
 
 def ended_label(turn: Turn) -> str:
@@ -121,6 +153,13 @@ def thinking_label(thinking_ms: int) -> str:
     return _("Thought for %(seconds)s s") % {"seconds": round(thinking_ms / 1000)}
 
 
+def thinking_size_label(tokens: int, *, is_excerpt: bool) -> str:
+    """Return ``~340 tokens``, or ``excerpt of ~1480 tokens`` where the viewer reads only the beginning."""
+    if is_excerpt:
+        return _("excerpt of ~%(tokens)s tokens") % {"tokens": tokens}
+    return ngettext("~%(tokens)s token", "~%(tokens)s tokens", tokens) % {"tokens": tokens}
+
+
 def steps_label(count: int) -> str:
     """Return ``3 steps``."""
     return ngettext("%(count)s step", "%(count)s steps", count) % {"count": count}
@@ -159,6 +198,72 @@ def state_label(state: StepState) -> str:
         "cancelled": _("Cancelled"),
         "denied": _("Denied"),
     }[state]
+
+
+def running_label(step: StepView) -> str:
+    """Return what a call does that runs or waits; of a tool without words of its own, its name."""
+    if step.state == "waiting":
+        return _("Waiting for you")
+    words = TOOL_WORDS.get(step.tool)
+    return _(words.running) if words else _("Using %(tool)s…") % {"tool": step.tool}
+
+
+def phase_heading(steps: Sequence[StepView]) -> str:
+    """Return what these steps did, each tool once: ``Searched the filings, read passages``."""
+    running = next((step for step in steps if not step.has_ended), None)
+    if running:
+        return running_label(running)
+    parts = []
+    for tool in dict.fromkeys(step.tool for step in steps):
+        if not any(step.state == "done" for step in steps if step.tool == tool):
+            parts.append(_("Tried to use %(tool)s") % {"tool": tool})
+        elif words := TOOL_WORDS.get(tool):
+            parts.append(_(words.done))
+        else:
+            parts.append(_("Used %(tool)s") % {"tool": tool})
+    return ", ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
+
+
+def phase_detail(steps: Sequence[StepView]) -> str:
+    """Return ``4 searches · 12 results · 2.1 s``."""
+    parts = []
+    for tool, count in Counter(step.tool for step in steps).items():
+        words = TOOL_WORDS.get(tool)
+        calls = words.calls if words else ngettext_lazy("%(count)s call", "%(count)s calls", "count")
+        parts.append(str(calls % {"count": count}))
+    if any(step.results_label for step in steps):
+        parts.append(results_label(sum(step.results for step in steps)))
+    if any(step.duration_label for step in steps):
+        parts.append(duration_label(sum(step.duration_ms for step in steps)))
+    return " · ".join(parts)
+
+
+def about_label(step: ToolTraceStep) -> str:
+    """Return what a step looked for, in quotation marks, else the passage that it found; empty for neither."""
+    words = TOOL_WORDS.get(step.tool)
+    query = step.args.get(words.query) if words and words.query and isinstance(step.args, dict) else None
+    if isinstance(query, str) and query and query != "[redacted]":
+        shown = query if len(query) <= MAX_ABOUT_CHARS else query[:MAX_ABOUT_CHARS].rstrip() + "…"
+        return _("“%(query)s”") % {"query": shown}
+    return cite_label(step.top_citations[0]) if step.top_citations else ""
+
+
+def together_label(count: int) -> str:
+    """Return that several calls were made together."""
+    return ngettext("%(count)s call made together", "%(count)s calls made together", count) % {"count": count}
+
+
+def problems(steps: Sequence[StepView]) -> tuple[StepProblemView, ...]:
+    """Return how many steps did not end well, by how they ended."""
+    ended: Counter[StepState] = Counter(step.state for step in steps)
+    words: dict[StepState, str] = {
+        "failed": _("%(count)s failed"),
+        "denied": _("%(count)s denied"),
+        "cancelled": _("%(count)s cancelled"),
+    }
+    return tuple(
+        StepProblemView(state, text % {"count": ended[state]}) for state, text in words.items() if ended[state]
+    )
 
 
 def found_label(citations: Sequence[Citation]) -> str:

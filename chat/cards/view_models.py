@@ -44,7 +44,7 @@ class BranchStep:
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """Which of the turns asked in one place is shown, and the ones before and after it."""
+    """Which version of a question or of its answer is shown, and the ones before and after it."""
 
     position: int
     count: int
@@ -76,7 +76,7 @@ class QuestionView:
     asked_at: datetime
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
-    branch: BranchView | None = None  # where there is more than one
+    branch: BranchView | None = None  # of its versions, where there is more than one
     attachments: tuple[AttachmentView, ...] = ()
 
 
@@ -111,6 +111,53 @@ class StepView:
     more_label: str = ""  # "5 more"
     error: str = ""
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
+    response: int | None = None  # as ``ToolTraceStep`` has it
+    results: int = 0
+    duration_ms: float = 0
+    about: str = ""  # what was looked for, or what was read
+
+    @property
+    def icon(self) -> str:
+        return STEP_ICONS[self.state]
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in ("running", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class StepGroupView:
+    """The calls of one response. ``label``: that several were made together; empty for a single one."""
+
+    steps: tuple[StepView, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepProblemView:
+    """How many steps did not end well: ``2 failed``."""
+
+    state: StepState
+    label: str
+
+    @property
+    def icon(self) -> str:
+        return STEP_ICONS[self.state]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseView:
+    """Consecutive steps under one heading. Without one they are listed plainly."""
+
+    groups: tuple[StepGroupView, ...]
+    id: str = ""
+    heading: str = ""  # "Searched the filings"
+    detail: str = ""  # "4 searches · 12 results · 2.1 s"
+    about: tuple[str, ...] = ()  # what was looked for, or what was read
+    more_label: str = ""  # "5 more"
+    state: StepState = "done"
+    problems: tuple[StepProblemView, ...] = ()
+    is_open: bool = False
 
     @property
     def icon(self) -> str:
@@ -140,7 +187,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingView:
-    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt."""
+    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt that a viewer may read."""
 
     label: str  # "Thought for 12 s", "Thinking…"
     tokens_est: int
@@ -149,6 +196,7 @@ class ThinkingView:
     text: str = ""  # only where it was asked for with the page (no JavaScript)
     is_open: bool = False
     n: int = 0  # while it streams: the number of the last piece in ``text``
+    size_label: str = ""  # "~340 tokens", "excerpt of ~1480 tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +213,7 @@ class FeedbackView:
 class CardActions:
     """What the owner of an answer may do with it, and what only they are told of it. An empty URL: not this one."""
 
+    branch: BranchView | None = None  # of the answers to the same question, where there is more than one
     copy_url: str = ""
     retry_url: str = ""
     is_retry_offered: bool = False  # among the actions; a card that says how it failed offers it there
@@ -200,12 +249,16 @@ class AnswerView:
     whole_url: str = ""  # and where all of it is, as text
     status_text: str = ""  # while it works: "Searching filings…"
     elapsed_s: int = 0  # while it works: seconds since it started
+    retry_in_s: int | None = None  # while it waits for a busy service: seconds until that is asked again
     points: tuple[str, ...] = ()
     points_from_trace: bool = False
     steps: tuple[StepView, ...] = ()
+    phases: tuple[PhaseView, ...] = ()  # the same steps; empty where they are few
+    step_problems: tuple[StepProblemView, ...] = ()
     step_count: int = 0  # with those that are not shown
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
+    running_label: str = ""  # of the call that runs: "Searching filings…"
     approval: StepView | None = None  # while it works: the call that waits for the user, whether they see steps or not
     actions: CardActions | None = None  # None: somebody else's card
     thinking: ThinkingView | None = None
@@ -255,12 +308,13 @@ class ModelView:
 class ContextView:
     """The context meter: ``effective/limit``, and what is stored beside it and not sent. In tokens.
 
-    ``preview_url``: the preview of the next request, for administrators alone.
+    ``parts_url``: what it consists of. ``preview_url``: the preview of its body, for administrators alone.
     """
 
     effective: int
     limit: int
     unsent: int = 0
+    parts_url: str = ""
     preview_url: str = ""
 
     @property

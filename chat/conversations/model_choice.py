@@ -65,6 +65,11 @@ class ModelChoice:
     system_prompt: str = field(default="", compare=False)  # a model is the same in every conversation
 
     @property
+    def profile_label(self) -> str:
+        """What cards name instead of the model; empty without a profile."""
+        return self.label if self.is_profile else ""
+
+    @property
     def place(self) -> dict[str, str]:
         """Where staff configure it, as parameters of a failure's text; empty for the environment."""
         if not self.is_profile:

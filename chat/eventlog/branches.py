@@ -19,6 +19,8 @@ from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
 from reasoning.events import Compaction, UserMessage
 
 Parents = Mapping[uuid.UUID, uuid.UUID | None]
+# The versions of a question, each with the turns that answer it. The oldest come first in both.
+Versions = tuple[tuple[uuid.UUID, ...], ...]
 
 
 class TurnRunningError(Exception):
@@ -110,8 +112,11 @@ def path_to(turn: Turn) -> QuerySet[Turn]:
     )
 
 
-def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
-    """Return for each of these turns of one conversation those asked in its place, oldest first, itself among them."""
+def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
+    """Return for each of these turns of one conversation what was asked in its place, itself among it.
+
+    Turns that ask the same with the same files are answers to one version of the question.
+    """
     if not turns:
         return {}
     parents = {turn.parent_id for turn in turns}
@@ -121,7 +126,19 @@ def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
     by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
     for pk, parent in found.values_list("pk", "parent_id"):
         by_parent.setdefault(parent, []).append(pk)
-    return {turn.pk: tuple(by_parent[turn.parent_id]) for turn in turns}
+    several = [pk for place in by_parent.values() if len(place) > 1 for pk in place]
+    asked = Event.objects.filter(turn__in=several, type=UserMessage.type) if several else Event.objects.none()
+    questions = {
+        turn_id: (public["text"], str(public.get("attachments")))
+        for turn_id, public in asked.values_list("turn_id", "public")
+    }
+    found_versions: dict[uuid.UUID | None, Versions] = {}
+    for above, place in by_parent.items():
+        by_question: dict[object, list[uuid.UUID]] = {}
+        for pk in place:
+            by_question.setdefault(questions.get(pk, pk), []).append(pk)
+        found_versions[above] = tuple(map(tuple, by_question.values()))
+    return {turn.pk: found_versions[turn.parent_id] for turn in turns}
 
 
 def _parents(conversation_id: uuid.UUID) -> dict[uuid.UUID, uuid.UUID | None]:

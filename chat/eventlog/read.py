@@ -56,9 +56,9 @@ def turns(
     return load_records([*listed[:newest]][::-1])
 
 
-def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:
-    """Return one turn with its public payloads; ``has_siblings``: others may have been asked in its place."""
-    return load_records([turn], has_siblings=has_siblings)[0]
+def turn_record(turn: Turn, *, has_versions: bool = True) -> TurnRecord:
+    """Return one turn with its public payloads; ``has_versions``: others may have been asked in its place."""
+    return load_records([turn], has_versions=has_versions)[0]
 
 
 def thinking_for(turn: Turn, sees: Visibility) -> ThinkingText | None:

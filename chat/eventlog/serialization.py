@@ -34,12 +34,12 @@ _COLUMNS = ("seq", "turn", "step", "type", "active")  # fields of a canonical ev
 class TurnRecord:
     """A turn with the public payloads of its events, in order.
 
-    ``siblings``: the turns asked in the same place, this one among them, oldest first.
+    ``versions``: what was asked in the same place, this turn among it.
     """
 
     turn: Turn
     events: tuple[Mapping[str, Any], ...]
-    siblings: tuple[uuid.UUID, ...] = ()
+    versions: branches.Versions = ()
 
     def answer_record(self) -> AnswerRecord:
         """Return what the public payloads say of the answer."""
@@ -112,10 +112,10 @@ def from_row(
 def record_of(turn: Turn, events: Sequence[CanonicalEvent]) -> TurnRecord:
     """Return the record of a turn that ran no tools and replaced no other, of its events as they were written."""
     public = ({**payloads(event)[0], "type": event.type, "step": event.step} for event in events)
-    return TurnRecord(turn, tuple(public), (turn.pk,))
+    return TurnRecord(turn, tuple(public))
 
 
-def load_records(found: Sequence[Turn], *, has_siblings: bool = True) -> tuple[TurnRecord, ...]:
+def load_records(found: Sequence[Turn], *, has_versions: bool = True) -> tuple[TurnRecord, ...]:
     """Return these turns of one conversation with their public payloads."""
     if not found:
         return ()
@@ -123,8 +123,8 @@ def load_records(found: Sequence[Turn], *, has_siblings: bool = True) -> tuple[T
     rows = Event.objects.filter(turn__in=events).order_by("seq")
     for turn_id, step, kind, schema, public in rows.values_list("turn_id", "step", "type", "schema", "public"):
         events[turn_id].append({**upgrade_payload(kind, schema, public), "type": kind, "step": step})
-    siblings = branches.siblings(found if has_siblings else ())
-    return tuple(TurnRecord(turn, tuple(events[turn.pk]), siblings.get(turn.pk, (turn.pk,))) for turn in found)
+    versions = branches.versions(found if has_versions else ())
+    return tuple(TurnRecord(turn, tuple(events[turn.pk]), versions.get(turn.pk, ())) for turn in found)
 
 
 def upgrade_payload(kind: str, schema: int, payload: Mapping[str, Any]) -> dict[str, Any]:

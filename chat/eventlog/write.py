@@ -114,6 +114,7 @@ def open_turn(
     client_id: str = "",
     replaces: Turn | None = None,
     model: str = "",
+    model_label: str = "",
     provider: str = "",
     title: str = "",
     attached: Collection[uuid.UUID] | None = None,
@@ -122,7 +123,7 @@ def open_turn(
     """Start a turn with its ``user_message`` in a locked conversation.
 
     ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place.
-    ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
+    ``model``, its label and ``provider``: those that are expected to answer. ``title``: of a conversation without one.
     ``attached``: files of the message; None for those of the replaced one. ``position``: where it was read since the
     lock.
     Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
@@ -146,6 +147,7 @@ def open_turn(
         number=number,
         client_id=client_id,
         model=model,
+        model_label=model_label,
         provider=provider,
         **leases.new_lease(),
     )

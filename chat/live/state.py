@@ -12,8 +12,9 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     block     text, html, open: text that finished blocks, their HTML, and what is shown of the new open block
     thinking  offset, chars, text: redacted thinking; chars is its new length. Only as ordinary viewers may read it
     rewritten channel (answer: html, open, chars; thinking: text, chars): the whole of a text that changed
-    status    text (English), announce, reads, model, thought
-    step      at, tool, trace: the step at this index
+    status    text (English), announce, reads, model, thought. thought_ms: how long the model has thought, while its
+              thinking rests, else None. retry_at: when a busy service is asked again (seconds since the epoch), or None
+    step      at, tool, response, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
     history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
     ended     the last one; its record is in the log
@@ -24,10 +25,12 @@ Events of a conversation have ``kind`` alone, or with what they say: ``queue``, 
 
 from __future__ import annotations
 
+import time
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 from django.utils import timezone
@@ -43,17 +46,23 @@ EMPTY_BLOCK = OpenBlock()
 
 @dataclass(frozen=True, slots=True)
 class LiveStep:
-    """A tool call that runs, or the trace step that it became. The tool's name is redacted."""
+    """A tool call that runs, or the trace step that it became. The tool's name is redacted.
+
+    ``response``: as ``ToolTraceStep`` has it.
+    """
 
     tool: str
+    response: int | None = None
     trace: ToolTraceStep | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"tool": self.tool, "trace": step_to_json(self.trace) if self.trace else None}
+        trace = step_to_json(self.trace) if self.trace else None
+        return {"tool": self.tool, "response": self.response, "trace": trace}
 
     @classmethod
     def from_json(cls, form: dict[str, Any]) -> LiveStep:
-        return cls(form["tool"], step_from_json(form["trace"]) if form["trace"] else None)
+        response = form.get("response")
+        return cls(form["tool"], response, step_from_json(form["trace"], response=response) if form["trace"] else None)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,12 +77,15 @@ class TurnState:
     model: str
     started_at: datetime
     resumed_at: datetime | None = None  # where it runs again, to be continued
+    model_label: str = ""  # of its profile
     attachments: tuple[AttachedFile, ...] = ()
     conversation: Conversation | None = None  # as it was when the turn was read
     seq: int = 0
     status_text: str = ""  # English; translated where it is drawn
     reads: int = 0  # results that the model was given; the status line may say so
     thought_line: str = ""  # of the service's own summary of its thinking, for viewers who may read thinking
+    thought_ms: int | None = None  # how long the model has thought; None while it thinks
+    retry_at: float | None = None  # when a busy service is asked again, in seconds since the epoch
     frozen: list[str] = field(default_factory=list)  # HTML of finished blocks
     open_block: OpenBlock = EMPTY_BLOCK  # what is shown of the block that still grows
     tail_n: int = 0  # changes of that
@@ -91,6 +103,10 @@ class TurnState:
     @property
     def elapsed_s(self) -> int:
         return max(0, int((timezone.now() - (self.resumed_at or self.started_at)).total_seconds()))
+
+    @property
+    def retry_in_s(self) -> int | None:
+        return None if self.retry_at is None else max(0, ceil(self.retry_at - time.time()))
 
     @property
     def thinking_tokens(self) -> int:
@@ -131,6 +147,7 @@ class TurnState:
             case "status":
                 self.status_text, self.reads, self.model = event["text"], event["reads"], event["model"]
                 self.thought_line = event["thought"]
+                self.thought_ms, self.retry_at = event["thought_ms"], event["retry_at"]
             case "approval":
                 self.approval = step_from_json(event["step"]) if event["step"] else None
             case "history":
@@ -146,6 +163,8 @@ class TurnState:
             "status": self.status_text,
             "reads": self.reads,
             "model": self.model,
+            "thought_ms": self.thought_ms,
+            "retry_at": self.retry_at,
             "thinking_chars": self.thinking_chars,
             "steps": [step.to_json() for step in self.steps],
             "approval": step_to_json(self.approval) if self.approval else None,

@@ -111,6 +111,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "question": eventlog.question_of(turn),
         "attachments": attached_to(turn),
         "model": turn.model,
+        "model_label": turn.model_label,
         "started_at": turn.started_at,
         "resumed_at": turn.resumed_at,
     }
@@ -123,6 +124,8 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "model": form["model"],
         "status_text": form["status"],
         "reads": form["reads"],
+        "thought_ms": form.get("thought_ms"),
+        "retry_at": form.get("retry_at"),
         "steps": [LiveStep.from_json(step) for step in form["steps"]],
         "approval": step_from_json(waiting) if (waiting := form.get("approval")) else None,
         "history_cut": form.get("history_cut", ""),

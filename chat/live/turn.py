@@ -88,6 +88,7 @@ class LiveTurn(TurnState):
     _trouble: StrOrPromise = ""
     _thought: str = ""
     _model: str = ""
+    _retry_at: float | None = None
     _thinking_since: float | None = None
     _thinking_ms: float = 0.0
 
@@ -109,13 +110,14 @@ class LiveTurn(TurnState):
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "sources": [[source.ref, source.url] for source in self.sources]}
 
-    async def restore(self, before: EndedPart) -> None:
+    async def restore(self, before: EndedPart, thinking_ms: int) -> None:
         """Begin with what a turn holds already that is continued. Called before anything is shown or published."""
         self.sources = before.sources
+        self._thinking_ms = thinking_ms
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
         for trace in before.trace:
-            self.step_started("", trace.tool)
-            self.step_finished("", trace)
+            self.step_started("", trace.tool, trace.response)
+            self.step_finished("", trace, trace.response)
         self.steps = [LiveStep.from_json(event) for event in self._pending if event["kind"] == "step"]
         self.answer, self.answer_chars = before.answer, len(before.answer)
         if blocks := self._splitter.feed(before.answer):
@@ -138,15 +140,21 @@ class LiveTurn(TurnState):
         """Replace the last ``chars`` characters that were shown of the answer or the thinking."""
         self._add({"kind": "rewritten", "channel": channel.value, "chars": chars, "text": text})
 
-    def show_status(self, text: StrOrPromise, *, announce: bool = False) -> None:
-        """Set the status line. While there is trouble, it is only remembered."""
+    def show_status(self, text: StrOrPromise, *, announce: bool = False, wait_s: float | None = None) -> None:
+        """Set the status line; ``wait_s``: how long until the next try. While there is trouble, it is only remembered.
+
+        With any other status than that of a model that works, its thinking rests.
+        """
         if text is self._status:  # called with the same object for each token
             return
         self._status, self._thought, self._reads = text, "", 0
+        self._retry_at = None if wait_s is None else time.time() + wait_s
         if text is self.working_status:
             if self._new_results is not None:
                 self._given_results, self._new_results = self._new_results, None
             self._reads = self._given_results
+        else:
+            self._stop_thinking_clock()
         if not self._trouble:
             self._add_status(announce=announce)
 
@@ -171,21 +179,21 @@ class LiveTurn(TurnState):
         """Say that earlier messages were summarised or left out, so that the request fits."""
         self._add({"kind": "history", "cut": cut})
 
-    def step_started(self, call_id: str, tool: str) -> None:
-        """Show a call that runs. Its name is a model's word, so it is redacted."""
+    def step_started(self, call_id: str, tool: str, response: int | None) -> None:
+        """Show a call that runs, made by this response of the turn. Its name is a model's word, so it is redacted."""
         self._stop_thinking_clock()
         self._call_ids.append(call_id)
         if not self._trace_room.omitted:
-            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS])))
+            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
 
-    def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
+    def step_finished(self, call_id: str, trace: ToolTraceStep, response: int | None) -> None:
         """Show what a call became."""
         at = len(self._call_ids) - 1 - self._call_ids[::-1].index(call_id)  # an earlier step may have the same id
         self._new_results = (self._new_results or 0) + (trace.results or 0)
         if not self._trace_room.takes(trace):
-            trace = self._trace_room.omitted_step()
+            trace, response = self._trace_room.omitted_step(), None
             at = len(self._call_ids) - trace.omitted
-        self._add_step(at, LiveStep(trace.tool, trace))
+        self._add_step(at, LiveStep(trace.tool, response, trace))
 
     def show_approval(self, step: ToolTraceStep | None) -> None:
         """Show that a call waits for the user's decision; None: no more."""
@@ -309,7 +317,14 @@ class LiveTurn(TurnState):
     def _add_status(self, *, announce: bool = False) -> None:
         with override(None):  # in English, for each viewer's process to translate
             text = str(self._trouble or self._status)
-        status = {"text": text, "reads": self._reads, "model": self._model, "thought": self._thought}
+        status = {
+            "text": text,
+            "reads": self._reads,
+            "model": self._model,
+            "thought": self._thought,
+            "thought_ms": None if self._status is self.working_status else int(self._thinking_ms),
+            "retry_at": None if self._trouble else self._retry_at,
+        }
         self._add({"kind": "status", "announce": announce, **status})
 
     def _add_step(self, at: int, step: LiveStep) -> None:

@@ -59,6 +59,8 @@ class Turn(models.Model):
     # What the model service itself said, redacted: for staff, who look for the cause.
     error_detail = models.CharField(_("error detail"), max_length=500, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
+    # Of the profile that answered, for cards; empty without one. Scripts and exports name the model.
+    model_label = models.CharField(_("label of the model"), max_length=120, blank=True)
     provider = models.CharField(_("provider"), max_length=300, blank=True)
     input_tokens = models.PositiveIntegerField(_("input tokens"), null=True, blank=True)
     output_tokens = models.PositiveIntegerField(_("output tokens"), null=True, blank=True)

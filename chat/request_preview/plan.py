@@ -52,8 +52,11 @@ async def chosen_model(conversation: Conversation, name: str | None) -> ModelCho
         raise PreviewError(failure_text(error, for_staff=True)) from error
 
 
-async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextRequest:
-    """Plan a conversation's next request to this model; the owner must be loaded. Raises PreviewError."""
+async def plan_preview(conversation: Conversation, chosen: ModelChoice, *, for_staff: bool = True) -> NextRequest:
+    """Plan a conversation's next request to this model; the owner must be loaded.
+
+    Raises PreviewError, worded ``for_staff`` or for anybody.
+    """
 
     @sync_to_async
     def plan_for(provider: Provider) -> NextRequest:
@@ -68,8 +71,10 @@ async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextR
     try:
         return await plan_for(await model_choice.provider(chosen))
     except ProviderError as error:
-        raise PreviewError(failure_text(error, for_staff=True, place=chosen.place)) from error
+        raise PreviewError(failure_text(error, for_staff=for_staff, place=chosen.place)) from error
     except InvalidToken as error:
+        if not for_staff:
+            raise PreviewError(_("This conversation can’t be decrypted. Tell your administrator.")) from error
         raise PreviewError(_("This conversation can’t be decrypted: none of CONTENT_KEYS fits it.")) from error
 
 

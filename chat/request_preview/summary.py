@@ -58,9 +58,10 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
 
 
 def context_view(size: RequestSize, conversation_id: uuid.UUID, *, may_preview: bool) -> ContextView:
-    """Return the context meter of a conversation, with a link to the preview of its next request."""
+    """Return the context meter of a conversation, with links to what its next request contains."""
     preview_url = reverse("chat:preview", args=[conversation_id]) if may_preview else ""
-    return ContextView(size.tokens, size.limit, unsent=size.unsent, preview_url=preview_url)
+    parts_url = reverse("chat:next_request", args=[conversation_id])
+    return ContextView(size.tokens, size.limit, unsent=size.unsent, parts_url=parts_url, preview_url=preview_url)
 
 
 def model_view(conversation: Conversation, chosen: ModelChoice, offered: Sequence[ModelChoice]) -> ModelView:

@@ -1,10 +1,13 @@
-"""What the preview page shows: ready values, redacted, so that the template decides nothing."""
+"""What the pages of the next request show: ready values, so that the templates decide nothing.
+
+Administrators read the redacted request, everybody its parts, in tokens.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -17,11 +20,21 @@ from chat.conversations import reasoning_settings
 from chat.providers.base import shown_model
 from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
-from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
+from chat.stored_text import translate_stored
+from reasoning.events import (
+    AssistantMessage,
+    AttachedFile,
+    Compaction,
+    Event,
+    Reasoning,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.plan import COMPACTED
-from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
+from reasoning.replay.tokens import entry_tokens, event_tokens, question_tokens, text_tokens
 from reasoning.replay.wire.calls import NOT_RUN
 from reasoning.visibility import Visibility
 
@@ -36,7 +49,9 @@ SHARES = {
     "tool_call": "tools",
     "tool_result": "tools",
     "reasoning": "thinking",
+    "attachments": "attachments",
 }
+NO_TOKENS: Mapping[str, int] = {}
 # Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
 REASONS = {
     "part of the summary": gettext_noop("Replaced by a summary"),
@@ -72,7 +87,42 @@ REASONS = {
     ),
     "the same item a second time": gettext_noop("The same sealed item a second time"),
     "reasoning that nothing follows": gettext_noop("Thinking that nothing follows"),
-    **reasoning_settings.NOTES,
+    "the service refused this question": gettext_noop("The service refused this question"),
+}
+NOTES = {**REASONS, **reasoning_settings.NOTES}
+# The same reasons for people who don't administrate the site. What has one sentence is one line of theirs.
+_OLD_THINKING = gettext_noop("Thinking of earlier answers isn’t sent.")
+_THINKING_NOT_TAKEN = gettext_noop("Thinking isn’t sent: this model accepts none of earlier answers.")
+_FOREIGN_THINKING = gettext_noop("Thinking of another model isn’t sent: only that model can read it.")
+_UNFINISHED = gettext_noop("Unfinished parts of answers that failed aren’t sent.")
+_TOOLS_NOT_TAKEN = gettext_noop("Earlier tool calls aren’t sent: this model accepts none.")
+_NOT_ACCEPTED = gettext_noop("Parts that the model’s service wouldn’t accept aren’t sent.")
+_REFUSED = gettext_noop("What the model’s service refused before isn’t sent again.")
+PLAIN_REASONS = {
+    "part of the summary": gettext_noop("Earlier messages were summarised. The summary is sent in their place."),
+    "left out, so that the request fits": gettext_noop("The oldest messages are left out, so that the rest fits."),
+    "a result without its call": _NOT_ACCEPTED,
+    r"reasoning\.stripFromContext is (?P<value>\w+)": _OLD_THINKING,
+    r"reasoning\.includeInContext is off": _OLD_THINKING,
+    "the same call a second time": _NOT_ACCEPTED,
+    "partial text of a failed turn": _UNFINISHED,
+    "a call of a failed turn that never ran": _UNFINISHED,
+    "reasoning of a failed turn, without a follower": _UNFINISHED,
+    "of a response that did not end well": _UNFINISHED,
+    "it was purged": gettext_noop("Thinking that is too old to be stored any longer isn’t sent."),
+    r"reasoning of this kind has no place in a (?P<value>\w+) request": _THINKING_NOT_TAKEN,
+    r"(?P<value>\S+) takes no tools": _TOOLS_NOT_TAKEN,
+    r"(?P<value>\S+) takes no reasoning back": _THINKING_NOT_TAKEN,
+    r"(?P<value>\S+) takes no reasoning details back": _THINKING_NOT_TAKEN,
+    r"(?P<value>\S+) takes no such step without its reasoning": _NOT_ACCEPTED,
+    r"made by (?P<value>.+)": _FOREIGN_THINKING,
+    "made at another endpoint or with another key": _FOREIGN_THINKING,
+    "the service refused its own items": _REFUSED,
+    "an item that is no object": _NOT_ACCEPTED,
+    "an item without ciphertext is not found by its service": _NOT_ACCEPTED,
+    "the same item a second time": _NOT_ACCEPTED,
+    "reasoning that nothing follows": _NOT_ACCEPTED,
+    "the service refused this question": _REFUSED,
 }
 
 
@@ -92,6 +142,13 @@ class SentRow(NamedTuple):
     seq: str
     kind: str
     content: str
+    tokens: int
+
+
+class LeftOutLine(NamedTuple):
+    """What is not sent for one reason, in a plain sentence."""
+
+    sentence: str
     tokens: int
 
 
@@ -128,6 +185,43 @@ def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
     }
 
 
+def overview_values(
+    preview: NextRequest, sees: Visibility, draft: str, files: Sequence[AttachedFile]
+) -> dict[str, Any]:
+    """Return the parts of the next request and what is left out, in tokens; ``draft`` and ``files`` wait to be sent."""
+    rows = list(sent_rows(preview, sees))
+    left_out = left_out_lines(preview, sees)
+    if not sees.reasoning_possible:  # whether there is thinking is not said
+        rows = [row._replace(kind="messages") if row.kind == Reasoning.type else row for row in rows]
+    waiting = {"question": text_tokens(draft), "attachments": question_tokens("", files)}
+    return {
+        "model": translate_stored(preview.chosen.label) or shown_model(preview.target.model),
+        "sent": preview.plan.effective_tokens + sum(waiting.values()),
+        "limit": preview.target.limit,
+        "shares": list(bar(preview, rows, waiting)),
+        "has_draft": bool(draft),
+        "left_out": left_out,
+        "should_compact": preview.plan.should_compact,
+        "cut_tokens": preview.plan.cut_tokens,
+        "hides_images": preview.plan.hides_images,
+    }
+
+
+def left_out_lines(preview: NextRequest, sees: Visibility) -> list[LeftOutLine]:
+    """Return what is not sent and why, each reason once, in plain words."""
+    events = {event.seq: event for event in preview.events if isinstance(event, SENDABLE)}
+    tokens: dict[str, int] = {}
+    for omission in preview.plan.omissions:
+        event = events.get(omission.seq)
+        if event is None or (isinstance(event, Reasoning) and not sees.reasoning_possible):
+            continue
+        sentence = next(
+            (words for pattern, words in PLAIN_REASONS.items() if re.fullmatch(pattern, omission.reason)), _NOT_ACCEPTED
+        )
+        tokens[sentence] = tokens.get(sentence, 0) + event_tokens(event)
+    return [LeftOutLine(_(sentence), count) for sentence, count in tokens.items()]
+
+
 def sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
     """Yield what is sent, in its order: instructions, tools, the summary of compacted turns, then the events."""
     if preview.instructions:
@@ -152,7 +246,12 @@ def sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
     # a call is identified within its step: services may use an id twice
     with_result = {(event.turn, event.step, event.call_id) for event in sent if isinstance(event, ToolResult)}
     for event in sent:
-        yield SentRow(str(event.seq), event.type, content_of(event, sees), event_tokens(event))
+        files = event.attachments if isinstance(event, UserMessage) else ()
+        attached = question_tokens("", files)
+        yield SentRow(str(event.seq), event.type, content_of(event, sees), event_tokens(event) - attached)
+        if files:
+            names = excerpt(", ".join(file.name for file in files))
+            yield SentRow(str(event.seq), "attachments", names, attached)
         # services insist on a result for each call, so a plan adds one to a call that never ran
         if isinstance(event, ToolCall) and (event.turn, event.step, event.call_id) not in with_result:
             yield SentRow(NO_SEQ, ToolResult.type, NOT_RUN, text_tokens(NOT_RUN))
@@ -216,23 +315,30 @@ def notes(preview: NextRequest) -> Iterator[str]:
         yield note % {"count": repaired}
 
 
-def bar(preview: NextRequest, rows: Sequence[SentRow]) -> Iterator[BarSegment]:
-    """Divide the effective tokens among the parts in proportion to their estimates, so that they add up."""
+def bar(preview: NextRequest, rows: Sequence[SentRow], waiting: Mapping[str, int] = NO_TOKENS) -> Iterator[BarSegment]:
+    """Divide the effective tokens among the parts in proportion to their estimates, so that they add up.
+
+    ``waiting``: tokens of parts that the plan doesn't have yet.
+    """
     labels = {
-        "instructions": _("Instructions"),
+        "instructions": _("System prompt"),
         "tools": _("Tools and their results"),
-        "messages": _("Messages"),
+        "messages": _("Earlier messages"),
         "thinking": _("Thinking"),
+        "attachments": _("Attached files"),
+        "question": _("Your question"),
         "free": _("Remaining"),
     }
     estimates = {name: sum(row.tokens for row in rows if SHARES.get(row.kind, "messages") == name) for name in labels}
-    effective, limit = preview.plan.effective_tokens, preview.target.limit
-    total, full = sum(estimates.values()) or 1, max(effective, limit)
-    start = done = 0
+    planned = preview.plan.effective_tokens
+    full = max(planned + sum(waiting.values()), preview.target.limit)
+    total = sum(estimates.values()) or 1
+    start = done = added = 0
     for name, label in labels.items():
         done += estimates[name]
+        added += waiting.get(name, 0)
         # rounded ends, not rounded widths: the segments add up
-        end = full if name == "free" else round(effective * done / total)
+        end = full if name == "free" else round(planned * done / total) + added
         if end > start:
             x, width = 100 * start / full, max(0.0, 100 * (end - start) / full - BAR_GAP)
             yield BarSegment(name, label, end - start, f"{x:.2f}", f"{width:.2f}")
@@ -241,7 +347,7 @@ def bar(preview: NextRequest, rows: Sequence[SentRow]) -> Iterator[BarSegment]:
 
 def explain(reason: str) -> str:
     """Return a reason or note of a plan in the reader's language; one that is not listed is returned unchanged."""
-    for pattern, sentence in REASONS.items():
+    for pattern, sentence in NOTES.items():
         if match := re.fullmatch(pattern, reason):
             return _(sentence) % match.groupdict() if match.groupdict() else _(sentence)
     return reason

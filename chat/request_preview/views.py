@@ -1,4 +1,7 @@
-"""The preview page: for administrators, and only for their own conversations (product 9, 14)."""
+"""The pages of the next request, each only of its person's own conversations (product 9, 14).
+
+The overview is for everybody, the preview of the body for administrators.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import uuid
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.views import request_user
+from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
+from chat.eventlog import attachments
 from chat.models import Conversation
+from chat.page_slots import busy_page, page_slot
 from chat.request_preview.plan import PreviewError, chosen_model, plan_preview
 from chat.request_preview.summary import model_options
-from chat.request_preview.view_model import preview_values
+from chat.request_preview.view_model import overview_values, preview_values
 from chat.validation import InvalidInputError
 
 
@@ -58,3 +64,34 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
         )
 
     return await page()
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def next_request(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Show the parts of the next request and what is left out: a page, or for htmx what the context meter shows.
+
+    A POST brings the composer's ``text``, which is counted as the next question and goes nowhere.
+    """
+    conversation = await sync_to_async(get_conversation)(request, conversation_id)
+    draft = request.POST.get("text", "").strip()[: settings.MESSAGE_MAX_CHARS]
+    shown: dict[str, Any] = {"conversation": conversation}
+    # planning reads all of the history, as drawing a page reads its cards
+    async with page_slot(f"user {request_user(request).pk}") as has_slot:
+        if not has_slot:
+            return busy_page()
+        try:
+            chosen = await chosen_model(conversation, None)
+            planned = await plan_preview(conversation, chosen, for_staff=request_user(request).is_staff)
+        except PreviewError as error:
+            shown["error"] = str(error)
+
+        @sync_to_async
+        def page() -> HttpResponse:
+            if "error" not in shown:
+                sees = reasoning_settings.visibility_for(conversation.owner, request.session, conversation)
+                shown["next"] = overview_values(planned, sees, draft, attachments.unsent(conversation))
+            name = "_next_request" if request.htmx else "next_request"
+            return render(request, f"chat/preview/{name}.html", shown)
+
+        return await page()

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from accounts.access.visibility import site_flags
 from accounts.models import AuditEntry, User
 from chat import eventlog
-from chat.cards import build, rendering
+from chat.cards import build, phases, rendering
 from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepView, dom_id
 from chat.conversations import reasoning_settings
 from chat.eventlog import branches, link_tokens
@@ -154,6 +154,7 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *
     card = build.answer_card(rows, sees, opened=text)
     # The reader page needs a session; here a citation leads to its excerpt, which is stored with the answer.
     sources = tuple(replace(source, anchor=dom_id(card.id, f"source-{source.ref}")) for source in card.sources)
+    steps = tuple(shared_step(step, sources) for step in card.steps)
     answer_html = str(card.answer_html)
     for source in sources:
         answer_html = answer_html.replace(f'href="{escape(source.url)}"', f'href="#{source.anchor}"')
@@ -162,7 +163,8 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *
         actions=None,
         answer_html=SafeString(answer_html),
         whole_url=urls.answer(rows.turn) if card.is_shortened else "",
-        steps=tuple(shared_step(step, sources) for step in card.steps),
+        steps=steps,
+        phases=phases.divide(card.id, steps),
         thinking=card.thinking and replace(card.thinking, url=urls.thinking(rows.turn)),
         sources=sources,
         error="",

@@ -26,7 +26,7 @@ from chat.eventlog import TurnRecord
 from chat.html import OpenBlock
 from chat.live.state import Event, TurnState
 from chat.models import Conversation, QueuedMessage
-from reasoning.visibility import Visibility
+from reasoning.visibility import EXCERPT_CHARS, Visibility
 
 _LIVE_PARTS = ("history", "head", "status", "answer", "approval")
 _SUMMARY_PARTS = ("points", "points_note")
@@ -194,7 +194,11 @@ class PageFrames:
     def snapshot(self, turn: TurnState) -> list[str]:
         """Return the parts of a running card that the page has already."""
         card = build.live_answer_card(turn, self.sees)
-        frames = [_parts(card, _LIVE_PARTS), self._whole_open_block(turn), *self._steps(card)]
+        frames = [
+            _parts(card, (*_LIVE_PARTS, *_thinking_parts(card))),
+            self._whole_open_block(turn),
+            *self._steps(card),
+        ]
         frames.append(CardFrame(card=card.id, status=card.status, tokens_est=_tokens(card)).encode())
         if card.id in self._open_thinking:
             frames += self.open_thinking(turn)
@@ -236,8 +240,7 @@ class PageFrames:
             answer = _parts(card, ("answer",))
         html = [_parts(card, [name for name in _FINAL_PARTS if self.sees.summary or name not in _SUMMARY_PARTS])]
         html += self._steps(card)
-        if card.thinking is not None:
-            html.append(_parts(card, ("thinking_label",)))
+        html.append(_parts(card, _thinking_parts(card)))
         question = {"question": build.question_card(record), "oob": True}
         html.append(render_to_string("chat/card/_question_tools.html", question))
         self._open_thinking.pop(card.id, None)
@@ -302,7 +305,7 @@ class PageFrames:
 
     def _status(self, turn: TurnState, *, announce: bool) -> list[str]:
         card = build.live_answer_card(turn, self.sees)
-        frames = [_parts(card, ("head", "status"))]
+        frames = [_parts(card, ("head", "status", *_thinking_parts(card)))]
         now = time.monotonic()
         if announce and now - self._announced_at > ANNOUNCE_EVERY_S:
             self._announced_at = now
@@ -327,6 +330,9 @@ class PageFrames:
         if offset == 0 or now - self._tokens_at > TOKENS_EVERY_S:
             self._tokens_at = now
             frames.append(CardFrame(card=turn.public_id, tokens_est=turn.thinking_tokens).encode())
+        if offset <= EXCERPT_CHARS < chars:  # some viewers read no more of it
+            card = build.live_answer_card(turn, self.sees)
+            frames.append(_parts(card, _thinking_parts(card)))
         return frames
 
 
@@ -411,6 +417,10 @@ def _utf16_units(text: str) -> int:
 def _parts(card: AnswerView, names: Sequence[str]) -> str:
     context = {"card": card, "oob": True}
     return "".join(render_to_string(f"chat/card/_{name}.html", context) for name in names)
+
+
+def _thinking_parts(card: AnswerView) -> tuple[str, ...]:
+    return ("thinking_label",) if card.thinking else ()
 
 
 def _append(items: Sequence[dict[str, Any]]) -> str:

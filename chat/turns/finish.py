@@ -75,13 +75,13 @@ def finish_turn(
                 *history,
                 *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
             )
-            # The trace of a tool's result is in the log alone, and so are the siblings of a turn.
+            # The trace of a tool's result is in the log alone, and so are the versions of a question.
             if is_ours and started.replaces is None:
                 own = [event for event in history if event.turn == turn.public_id]
     try:
-        # The turn follows the newest one, which is a leaf: only a turn that replaces another has siblings.
+        # The turn follows the newest one, which is a leaf: only one that replaces another has other versions.
         if own is None or any(isinstance(event, ToolResult) for event in own):
-            result = load_result(eventlog.turn_record(turn, has_siblings=started.replaces is not None))
+            result = load_result(eventlog.turn_record(turn, has_versions=started.replaces is not None))
         else:
             result = load_result(eventlog.record_of(turn, own))
         return result._replace(next_request=_store_context_size(result.record, started, history, anchor))

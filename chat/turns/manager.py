@@ -279,13 +279,14 @@ class TurnManager:
             question=started.question,
             attachments=started.attachments,
             model=turn.model,
+            model_label=started.choice.profile_label,
             started_at=turn.started_at,
             resumed_at=turn.resumed_at,
             replaces=started.replaces.pk if started.replaces else turn.pk if started.before else None,
             working_status=THINKING,
         )
         if started.before:
-            await live.restore(started.before)
+            await live.restore(started.before, turn.thinking_ms)
         run = self._runs[turn.conversation_id] = TurnRun(started, live, self._deliver_scratchpad)
         if started.before:  # pages of other processes read it there
             run.has_checkpoint = True

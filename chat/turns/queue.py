@@ -141,6 +141,7 @@ def start_turn(
         client_id=message.client_id,
         replaces=replaces,
         model=provider.name if provider else "",
+        model_label=choice.profile_label,
         provider=provider.identity if provider else "",
         title="" if conversation.title else title_from(message.text),
         attached=message.attachments,
@@ -184,7 +185,9 @@ def _ended_part(record: eventlog.TurnRecord) -> EndedPart:
         answer=answer.answer + text[len(text.rstrip()) :],
         thinking=thinking.text if thinking else "",
         is_text_cut=bool(text),
-        trace=tuple(step_from_json(event["trace"]) for event in record.events if event.get("trace")),
+        trace=tuple(
+            step_from_json(event["trace"], response=event["step"]) for event in record.events if event.get("trace")
+        ),
         sources=eventlog.sources_of(turn),
         summary=answer.summary,
         summary_source=answer.summary_source,

@@ -51,7 +51,7 @@ SLOW_S = 5.0
 MAX_HOLD_S = 0.02
 LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
 WRITING = _("Writing…")
-WAITING = _("The model service is busy; trying again…")
+WAITING = _("The model service is busy; next try in")  # a countdown follows
 LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
 # For the model: people read the trace.
@@ -350,8 +350,12 @@ class TurnRun:
         return remedy
 
     async def _wait_after(self, error: ProviderError) -> None:
-        self.live.show_status(LOADING if error.reason == "loading" else WAITING)
-        await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
+        wait_s = self._retry.wait_s(error)
+        if error.reason == "loading":
+            self.live.show_status(LOADING)
+        else:
+            self.live.show_status(WAITING, wait_s=wait_s)
+        await self._stoppable(asyncio.sleep(wait_s))
 
     async def _make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
         self.live.show_status(MAKING_ROOM, announce=True)
@@ -429,15 +433,15 @@ class TurnRun:
         results = []
         for call in calls[allowed:]:
             done = refused[call.call_id]
-            self.live.step_started(call.call_id, call.name)
+            self.live.step_started(call.call_id, call.name, call.step)
             results.append(machine.tool_finished(call, done.output, done.trace, done.sources))
-            self.live.step_finished(call.call_id, done.trace)
+            self.live.step_finished(call.call_id, done.trace, call.step)
         if results:
             await self._append(results, {call_id: done.trace_form for call_id, done in refused.items()})
 
     async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)
-        self.live.step_started(call.call_id, call.name)
+        self.live.step_started(call.call_id, call.name, call.step)
         if tool and approval.needs_approval(tool):
             decided = await self._ask(machine, call, tool)
             if decided.decision == "deny":
@@ -454,7 +458,7 @@ class TurnRun:
         done = await self._stoppable(executing)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
-        self.live.step_finished(call.call_id, done.trace)
+        self.live.step_finished(call.call_id, done.trace, call.step)
         await self._append([result], {call.call_id: done.trace_form})
 
     async def _ask(self, machine: TurnMachine, call: ToolCall, tool: Tool) -> approval.Decision:
@@ -474,7 +478,7 @@ class TurnRun:
         reason, error = DENIED_LATE if decided.by == "timeout" else DENIED
         done = refuse_tool_call(call, tool, reason, error, scratchpad=machine.scratchpad)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
-        self.live.step_finished(call.call_id, done.trace)
+        self.live.step_finished(call.call_id, done.trace, call.step)
         await self._append([_decision_event(call, decided), result], {call.call_id: done.trace_form})
 
     async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:

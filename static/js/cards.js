@@ -151,7 +151,8 @@ const showLocalTimes = () => {
 showLocalTimes();
 ["htmx:afterSwap", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, showLocalTimes));
 
-// Elapsed seconds of a running answer, and the time that the scratchpad's switch has left.
+// Elapsed seconds of a running answer, those until a busy service is asked again, and the time that the scratchpad's
+// switch has left.
 
 const startedAt = new WeakMap(); // element -> milliseconds
 
@@ -163,16 +164,25 @@ const updateSeconds = (element) => {
 
 const endsAt = new WeakMap(); // element -> milliseconds
 
-const updateTimeLeft = (element) => {
+const secondsLeft = (element, atFirst) => {
   const now = performance.now();
-  if (!endsAt.has(element)) endsAt.set(element, now + 1000 * element.dataset.left);
-  const left = Math.max(0, Math.round((endsAt.get(element) - now) / 1000));
+  if (!endsAt.has(element)) endsAt.set(element, now + 1000 * atFirst);
+  return Math.max(0, Math.round((endsAt.get(element) - now) / 1000));
+};
+
+const updateRemaining = (element) => {
+  element.textContent = element.textContent.replace(/\d+/, secondsLeft(element, element.dataset.remaining));
+};
+
+const updateTimeLeft = (element) => {
+  const left = secondsLeft(element, element.dataset.left);
   const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
   element.textContent = element.textContent.replace(/\d+:\d+/, time);
 };
 
 setInterval(() => {
   document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds);
+  document.querySelectorAll("[data-live] [data-remaining]").forEach(updateRemaining);
   document.querySelectorAll("[data-left]").forEach(updateTimeLeft);
 }, 1000);
 

@@ -109,8 +109,8 @@ if (composer?.elements.files) {
   acceptDrops(document.getElementById("chat"));
 }
 
-// What has the focus is scrolled clear of the bar, however much is in it, and of the button that may stand above it.
-const JUMP_PX = 72;
+// What has the focus is scrolled clear of the bar, however much is in it, and of the button above it.
+const JUMP_PX = 64;
 const bar = document.querySelector(".composer-bar");
 
 const clearBar = () => {
@@ -441,13 +441,13 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
 });
 
-// Another version: its cards come over the socket; focus the version buttons of the new question.
+// Another version: its cards come over the socket; focus its version buttons.
 
 let pendingTools = "";
 
 document.addEventListener("click", ({ target }) => {
   const step = target.closest("[data-branch]");
-  if (step) pendingTools = `#m-${step.dataset.branch}-q-tools`;
+  if (step) pendingTools = `#${step.dataset.branch}`;
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -455,5 +455,5 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (!tools) return;
   pendingTools = "";
   tools.scrollIntoView({ block: "nearest" });
-  tools.querySelector("button:enabled").focus();
+  tools.querySelector(".branch button:enabled")?.focus();
 });

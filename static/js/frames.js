@@ -50,11 +50,11 @@ const statuses = [];
 let statusAt = 0;
 let statusTimer = 0;
 
-const wordsOf = (status) => status?.firstElementChild?.firstChild;
+const wordsOf = (status) => status?.firstChild?.data;
 
 const showStatus = () => {
-  const shown = wordsOf(chat.querySelector("[data-live]"));
-  if (shown && statuses.length) shown.data = statuses.shift();
+  const shown = chat.querySelector("[data-live] > span");
+  if (shown && statuses.length) shown.replaceWith(statuses.shift()); // with its seconds: elapsed ones, or those left
   statusAt = performance.now();
   statusTimer = statuses.length && setTimeout(showStatus, READ_MS);
 };
@@ -62,14 +62,23 @@ const showStatus = () => {
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   const next = detail.fragment.firstElementChild;
   if (!next?.matches(".status")) return;
-  const words = wordsOf(next)?.data;
+  const status = next.firstElementChild;
+  const words = wordsOf(status);
   const wait = statusAt + READ_MS - performance.now();
   if (!words) return statuses.splice(0);
-  if (!statuses.length && words === wordsOf(detail.target)?.data) return;
+  if (!statuses.length && words === wordsOf(detail.target.firstElementChild)) return;
   if (!statuses.length && wait <= 0) return (statusAt = performance.now());
   detail.shouldSwap = false;
-  if (words !== statuses.at(-1)) statuses.splice(1, 1, words);
+  if (words !== wordsOf(statuses.at(-1))) statuses.splice(1, 1, status);
   statusTimer ||= setTimeout(showStatus, wait);
+});
+
+// Phases of steps that are drawn again stay as their reader left them.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  for (const next of detail.fragment.querySelectorAll(".phase > details")) {
+    const shown = document.getElementById(next.id);
+    if (shown) next.open = shown.open;
+  }
 });
 
 // JSON frames.
@@ -116,7 +125,8 @@ const updateTitle = ({ conversation, title, goesUp }) => {
 };
 
 const announce = ({ text, assertive }) => {
-  document.getElementById(assertive ? "alert-node" : "status-node").textContent = text;
+  document.getElementById("status-node").textContent = text; // also of a failure: nothing is being done any more
+  if (assertive) document.getElementById("alert-node").textContent = text;
 };
 
 const setSwitch = (button, isOn) => {

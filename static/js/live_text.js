@@ -48,6 +48,7 @@ const jumpToEnd = () => {
 // Call after text was added.
 export const followNewText = () => {
   const card = keepWorkBelowText();
+  if (card && isEnding && wasFollowing) return showEnd(card);
   if (card && !isFollowing && !isEnding && distanceToEnd() > EDGE_PX) {
     hasLeft = true;
     jumpButton.dataset.new = "";
@@ -126,9 +127,9 @@ document.addEventListener("legible:sent", jumpToEnd);
 const [cardHeights, workRoom] = [new CSSStyleSheet(), new CSSStyleSheet()];
 document.adoptedStyleSheets.push(cardHeights, workRoom);
 
-// While an answer is written, the panel with its work stays at the top of the card and is moved below the text by a
-// transform: in the layout each new line of the text would shift it. The text has none, or all of it would be painted
-// for each change.
+// While an answer is written, the panel with its work ends at the top of the card and is moved below the text by a
+// transform: in the layout each new line of the text would shift it, and a summary the parts below. The text has none,
+// or all of it would be painted for each change.
 
 const LIVE = "#messages > :is([data-status=streaming], .card--settling)";
 let liveCard = null;
@@ -139,7 +140,7 @@ const reserveRoom = (px) => {
   workRoom.replaceSync(`
     ${LIVE} { position: relative; overflow-anchor: none }
     ${LIVE} > [data-answer] { margin-bottom: calc(${px}px + var(--s4)) } /* the footer's margin is in it */
-    ${LIVE} > .work { position: absolute; inset: 0 var(--s3) auto }
+    ${LIVE} > .work { position: absolute; inset: auto var(--s3) 100% }
   `);
 };
 
@@ -148,7 +149,7 @@ const placeWork = () => {
   const work = liveCard.querySelector(".work");
   if (!answer || !work) return;
   if (work.offsetHeight !== reservedPx) reserveRoom(work.offsetHeight);
-  work.style.translate = `0 ${answer.offsetTop + answer.offsetHeight}px`;
+  work.style.translate = `0 ${answer.offsetTop + answer.offsetHeight + work.offsetHeight}px`;
 };
 
 const resizes = new ResizeObserver(placeWork);

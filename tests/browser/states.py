@@ -134,6 +134,12 @@ def _preview(person: Person) -> None:
     person.open(f"{person.page.url}preview/")
 
 
+def _next_request(person: Person) -> None:
+    person.reads_finished()
+    person.page.locator("#context > summary").click()
+    expect(person.page.locator("#context .parts")).to_be_visible()
+
+
 def _at(path: str) -> Callable[[Person], None]:
     return lambda person: person.open(path)
 
@@ -324,6 +330,7 @@ ANSWERS: States = {
 COMPOSER: States = {
     **{"command": _command, "refused command": _refused_command, "offers": _offers, "shortcuts": _shortcuts},
     **{"attached": _attached, "attached text": _attached_text, "attached question": _attached_question},
+    **{"next request": _next_request, "next request page": _of_finished("next-request/")},
     **{"search": _search, "nothing found": _nothing_found, "deleted": _deleted},
 }
 PAGES: States = {

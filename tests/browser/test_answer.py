@@ -329,6 +329,7 @@ def test_failure_becomes_a_card_that_can_be_asked_again(visit, connected, model)
     card = demo.asks("Still there?").ends("error")
     expect(card.root).to_contain_text(FAILURE)
     expect(demo.page.get_by_role("alert").filter(has_text=FAILURE).first).to_be_attached()
+    expect(demo.page.locator("#status-node")).to_have_text(FAILURE)
     model.script([plain("The answer that was to come.")])
     card.retry.click()
 

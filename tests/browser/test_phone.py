@@ -89,7 +89,6 @@ def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_te
 
     failed = demo.asks("Anyone?").ends("error")
     expect(named(failed, "Retry")).to_be_visible()
-    expect(named(failed, "More actions")).to_have_count(0)
     model.script([reply(says(opening(), "It begins. "), waits("rest"))])
     stopped = demo.asks("How long does it take?").streams()
     expect(stopped.answer).to_contain_text("It begins")

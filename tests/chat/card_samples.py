@@ -57,7 +57,7 @@ ANSWER = AnswerView(
         trace_url="/trace/a1/",
         usage_label="812 in · 340 think · 410 out",
     ),
-    thinking=ThinkingView("Thought for 12 s", 340, "/thinking/a1/"),
+    thinking=ThinkingView("Thought for 12 s", 340, "/thinking/a1/", size_label="~340 tokens"),
     sources=(SourceView(1, "/filings/x/#item-7-p31", "10-K · 2026-02-26 · Item 7"),),
     found_label="2 quotations found word for word",
 )

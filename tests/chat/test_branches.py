@@ -110,7 +110,7 @@ def test_selection_is_refused_while_a_turn_runs(alice, conversation, turns):
     assert questions(conversation) == ["q1", "again", "running"]
 
 
-def test_card_names_its_siblings(alice, conversation, turns):
+def test_card_names_the_other_versions(alice, conversation, turns):
     middle = make_again(turns[1], "again")
     newest = make_again(middle, "and again")
     client = client_of(alice)
@@ -127,6 +127,27 @@ def test_card_names_its_siblings(alice, conversation, turns):
     assert "2/3" in tools()
     assert action_url(turns[1], "select") in tools()
     assert action_url(newest, "select") in tools()
+
+
+def test_versions_of_a_question_and_of_its_answer_are_counted_apart(alice, conversation, turns):
+    make_again(turns[2], "q3")
+    client = client_of(alice)
+
+    def counters():
+        page = lxml.html.fromstring(client.get(f"/chats/{conversation.pk}/").content.decode())
+        cards = [page.get_element_by_id(name) for name in (f"m-{shown().public_id}-q", f"m-{shown().public_id}")]
+        return [[" ".join(one.text_content().split()) for one in card.find_class("branch")] for card in cards]
+
+    def shown():
+        return conversation.turns.get(number=3, is_active=True)
+
+    assert counters() == [[], ["2/2"]]
+    other = make_again(shown(), "q3 otherwise")
+    assert counters() == [["2/2"], []]
+    select(client, turns[2])
+    assert counters() == [["1/2"], ["1/2"]]
+    select(client, other)
+    assert counters() == [["2/2"], []]
 
 
 @pytest.mark.parametrize("action", ["retry", "edit"])

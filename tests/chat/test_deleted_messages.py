@@ -112,7 +112,7 @@ def test_question_after_a_deleted_one_keeps_its_place_when_it_is_asked_again(ali
     end_turn(again, [AssistantMessage(text="Again.")])
 
     assert (again.number, again.parent_id) == (3, third.parent_id)
-    assert branches.siblings([again])[again.pk] == (third.pk, again.pk)
+    assert branches.versions([again])[again.pk] == ((third.pk,), (again.pk,))
     branches.select(third)
     assert not second_of(talk).is_active
 

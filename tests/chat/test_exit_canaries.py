@@ -99,6 +99,7 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:home": ("/",),
         "chat:api_messages": (f"/api{chat}messages/", f"/api{chat}messages/?include=trace"),
         "chat:api_message": (f"/api{chat}messages/{turn.public_id}/",),
+        "chat:next_request": (f"{chat}next-request/",),
         "chat:preview": (f"{chat}preview/",),  # 404 for whoever is no administrator
     }
 

@@ -449,13 +449,13 @@ def test_all_branches_come_and_can_be_selected(alice):
     upload(client, [{"title": "Ferry times", "id": "1", "mapping": mapping, "current_node": "b2"}])
     talk = alice.conversations.get()
     shown = texts_of(talk)
-    versions = eventlog.branches.siblings(list(talk.turns.filter(is_active=True)))
+    versions = eventlog.branches.versions(list(talk.turns.filter(is_active=True)))
     eventlog.branches.select(talk.turns.get(number=1, is_active=False))
     other = texts_of(talk)
     eventlog.branches.select(talk.turns.get(number=1, is_active=False))
 
     assert shown == ["When?", "At nine.", "And back?", "At six."]
-    assert [len(each) for each in versions.values()] == [2, 2]
+    assert [[len(answers) for answers in each] for each in versions.values()] == [[2], [1, 1]]
     assert other == ["When?", "At ten."]
     assert texts_of(talk) == ["When?", "At nine.", "And there?", "At noon."]
     assert "Previous version" in client.get(talk.get_absolute_url()).text

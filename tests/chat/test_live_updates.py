@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+import lxml.html
 import pytest
 from channels.auth import AuthMiddlewareStack
 from channels.db import database_sync_to_async
@@ -65,10 +66,13 @@ class LivePage:
         self._client, self._url, self._communicator, self._language = client, url, communicator, language
         self._drawn: DrawnPage | None = None
 
-    async def load(self) -> DrawnPage:
+    async def html(self) -> str:
         answer = await self._client.get(self._url, headers={"Accept-Language": self._language})
         assert answer.status_code == 200
-        return DrawnPage(answer.content.decode())
+        return answer.content.decode()
+
+    async def load(self) -> DrawnPage:
+        return DrawnPage(await self.html())
 
     async def open(self) -> None:
         self._drawn = await self.load()
@@ -116,6 +120,10 @@ class LivePage:
     @property
     def shown(self) -> str:
         return json.dumps(self.state(), ensure_ascii=False)
+
+    def label_of_thinking(self, turn: Turn) -> str:
+        label = lxml.html.fromstring(self.state()[f"m-{turn.public_id}-thinking-label"])
+        return " ".join(label.text_content().split())
 
     async def close(self) -> None:
         await self._communicator.disconnect()
@@ -396,6 +404,94 @@ async def test_status_names_the_results_that_the_model_reads(upstream, alice, co
     count = (await Event.objects.aget(type="tool_result")).public["trace"]["results"]
     shown = [state[f"m-{turn.public_id} says"] for state in states]
     assert shown == [f"Reading {count} results…", f"Liest {count} Treffer …", "Thinking…"]
+
+
+async def test_label_of_the_thinking_follows_it_and_says_how_much_is_shown(upstream, alice, conversation, elsewhere):
+    upstream.script(
+        [
+            {
+                "reasoning": "One thought more. " * 100,
+                "content": "It is so. And more.",
+                "chunk": 9,
+                "faults": [{"kind": "stall", "at": f"event:{at}", "name": f"go{at}"} for at in (20, 150, 202)],
+            },
+        ]
+    )
+    labels = []
+    async with AsyncExitStack() as stack:
+        near = await stack.enter_async_context(page_of(alice, conversation))
+        far = await stack.enter_async_context(page_of(alice, conversation, elsewhere))
+        turn = await started(conversation)
+        for at, words in ((20, "Thinking…"), (150, "· excerpt"), (202, "Thought briefly")):
+            await asyncio.to_thread(upstream.wait_for, held=f"go{at}")
+            await near.sees(words)
+            await all_as_reloaded(near, far)
+            labels.append(near.label_of_thinking(turn))
+            upstream.release(f"go{at}")
+        await ended(conversation)
+        await all_as_reloaded(near, far)
+        labels.append(near.label_of_thinking(turn))
+
+    excerpt = "Thought briefly · excerpt of ~450 tokens"
+    assert labels == ["Thinking…", "Thinking… · excerpt", excerpt, excerpt]
+
+
+async def test_card_names_the_model_by_the_label_of_its_profile(upstream, alice, conversation, elsewhere):
+    conversation.profile = await database_sync_to_async(make_profile)(
+        "kimi", label="Kimi at home", base_url=upstream.base_url, model="plain-model"
+    )
+    await conversation.asave()
+    upstream.script([{"content": ANSWER, "faults": held("go")}])
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        turn = await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await all_as_reloaded(near, far)
+        assert "Kimi at home" in far.state()[f"m-{turn.public_id}-head"]
+        upstream.release("go")
+        turn = await ended(conversation)
+        await all_as_reloaded(near, far)
+
+    assert "Kimi at home" in near.state()[f"m-{turn.public_id}-head"]
+    assert (turn.model, turn.model_label) == ("plain-model", "Kimi at home")  # scripts get the model
+
+
+async def test_wait_for_a_busy_service_counts_down(upstream, alice, conversation):
+    upstream.script([{"content": "Done.", "faults": [{"kind": "rate_limit", "retry_after": 25, "times": 1}]}])
+    async with page_of(alice, conversation) as page:
+        await started(conversation)
+        await page.sees("next try in")
+        await page.is_as_reloaded()
+        left = lxml.html.fromstring((await page.html()).encode()).xpath("//@data-remaining")
+        await page.send(action="stop")
+        await ended(conversation)
+
+    assert [0 < int(seconds) <= 25 for seconds in left] == [True]
+
+
+async def test_phases_of_many_steps_are_the_same_live_as_after_a_reload(upstream, alice, conversation, elsewhere):
+    searches = [{**SEARCH, "id": f"call_{n}"} for n in range(4)]
+    reads = [{"name": "readPassage", "arguments": "{}", "id": f"call_{n}"} for n in (4, 5)]
+    upstream.script(
+        [
+            {"tool_calls": searches[:3]},
+            {"tool_calls": searches[3:]},
+            {"tool_calls": reads},
+            {"content": "Done.", "faults": held("go", "first_event")},
+        ]
+    )
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await started(conversation)
+        for page in (near, far):
+            await page.sees("4 searches")
+            await page.sees("2 failed")
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await all_as_reloaded(near, far)
+        upstream.release("go")
+        turn = await ended(conversation)
+        await all_as_reloaded(near, far)
+        steps = near.state()[f"m-{turn.public_id}-steps"]
+        assert steps.count("3 calls made together") == 1
+        assert steps.count('class="phase"') == 2
 
 
 @pytest.mark.engine

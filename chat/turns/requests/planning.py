@@ -217,9 +217,10 @@ def plan_step(
     The first one names the model.
     """
     # Stored before the request is made: a turn that is interrupted shows which model it asked.
-    if (turn.model, turn.provider) != (provider.name, provider.identity):
-        turn.model, turn.provider = provider.name, provider.identity
-        turn.save(update_fields=["model", "provider"])
+    asked = (provider.name, chosen.profile_label, provider.identity)
+    if (turn.model, turn.model_label, turn.provider) != asked:
+        turn.model, turn.model_label, turn.provider = asked
+        turn.save(update_fields=["model", "model_label", "provider"])
     target = target_of(chosen, model=provider.model, identity=provider.identity)
     history = eventlog.history(turn.conversation_id, with_images=target.takes_images)
     if conversation is None:
