@@ -6,12 +6,15 @@ turn is left out.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import unicodedata
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from html import unescape
 from io import RawIOBase
 from typing import Any
 from urllib.parse import urlencode
@@ -47,7 +50,20 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
 _BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).disable("reference")
 _BLOCKS.core.ruler.disable(["inline", "text_join"])
 MAX_PARSED_LINES = 50_000
-_HTML_HEADING = re.compile(r"</?h[1-6]\b", re.IGNORECASE)
+_MAY_STAND_OUT = re.compile(r"(?:^|[\r\n]) {0,3}[#=-]|<|```|~~~")
+_LINE_END = re.compile(r"(\r\n?|\n)")
+_TAG = re.compile(r"<[^<>]*>")
+_MARKS = frozenset("*_`~[]!#\\")
+# HTML that a viewer could read as a heading, or that could hide what follows; the page shows it as text.
+_NAMES = "h[1-6]|pre|script|style|textarea|title|template|table|div|section|iframe"
+_HTML = re.compile(rf"(?<!\\)(?:\\\\)*+(?=<(?:[!?]|/?(?:{_NAMES})\b))", re.IGNORECASE)
+# At the beginning of a line it ends a paragraph, and so a code span.
+_HTML_LINE = re.compile(rf"^[ \t>*+\-\d.)]*+(?=<(?:[!?]|/?(?:{_NAMES})\b))", re.IGNORECASE | re.MULTILINE)
+# Such a line begins a block of HTML, which would take the fence of the code below, up to an empty line.
+_BEFORE_CODE = re.compile(
+    r"^[ \t>*+\-\d.)]*+(?=</?(?:details|summary)\b|</?[a-z][^<\n]*>[ \t]*$)", re.IGNORECASE | re.MULTILINE
+)
+_DETAILS = re.compile(r"(?<!\\)(?:\\\\)*+<(?P<closes>/?)details\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,41 +175,90 @@ def as_json(export: Export) -> str:
 def numbered_answers(records: Sequence[eventlog.TurnRecord]) -> dict[uuid.UUID, str]:
     """Return by turn the text of each answer with the numbers of its sources, fit to stand in a Markdown export.
 
-    See ``renumber_citations`` and ``without_forged_headings``.
+    See ``renumber_citations`` and ``without_forgeries``.
     """
     answers = {record.turn.pk: record.answer_record() for record in records}
     numbered = {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
-    return {pk: without_forged_headings(text) for pk, text in numbered.items()}
+    own = own_headings()
+    return {pk: without_forgeries(text, own) for pk, text in numbered.items()}
 
 
-def without_forged_headings(text: str) -> str:
-    """Return an answer in which no heading can be taken for one of the export's, and no code is left open.
+def own_headings() -> re.Pattern[str]:
+    """Return what matches the level and the words of the export's headings, in the language of the export."""
+    numbered = (_("Question %(number)s"), _("Answer %(number)s"))
+    titles = (_("Sources"), _("Steps"), _("Reasoning summary"), _("Attached files"))
+    turns = "|".join(re.escape(words_seen(title % {"number": "9"})).replace("9", r"\d") for title in numbered)
+    sections = "|".join(re.escape(words_seen(title)) for title in titles)
+    return re.compile(rf"h\d (?:{turns})|h3 (?:(?:{sections})$|.*· ?\d+$)")
 
-    All other text is exactly as it is.
+
+def words_seen(heading: str) -> str:
+    """Return the words of a heading as a reader sees them: without markup, capitals and invisible characters."""
+    text = unicodedata.normalize("NFKC", unescape(_TAG.sub("", heading)))
+    seen = (char for char in text if char not in _MARKS and unicodedata.category(char) not in ("Cf", "Mn"))
+    return " ".join("".join(seen).split()).casefold()
+
+
+def without_forgeries(text: str, own: re.Pattern[str]) -> str:
+    """Return an answer that can't be mistaken for the export around it; all other text is exactly as it is.
+
+    A heading that reads like one of the export's is escaped, as is HTML that could hide what follows, and code that is
+    not closed is closed. A text of very many lines, or one that turns into another such heading with each escape, is
+    quoted, as questions are.
     """
-    titles = [re.escape(_("Question %(number)s") % {"number": 0}), re.escape(_("Answer %(number)s") % {"number": 0})]
-    own = re.compile(rf"\s*(?:{'|'.join(titles)})".replace("0", r"\d+"), re.IGNORECASE)
-    if not (own.search(text) or "```" in text or "~~~" in text):
-        return text
-    lines = text.split("\n")
-    unclosed = ""
-    for token in _BLOCKS.parse(text) if len(lines) <= MAX_PARSED_LINES else ():
-        if token.map is None or token.level:
+    for _attempt in range(4):
+        if not _MAY_STAND_OUT.search(text):
+            return text
+        if text.count("\n") + text.count("\r") > MAX_PARSED_LINES:
+            break
+        before, text = text, escape_forgeries(text, own)
+        if text == before:
+            return text
+    return block_quote(text)
+
+
+def escape_forgeries(text: str, own: re.Pattern[str]) -> str:
+    """Do ``without_forgeries`` once. What follows an escaped heading may read in another way."""
+    divided = _LINE_END.split(text)
+    lines, ends = divided[::2], [*divided[1::2], ""]
+    unclosed, open_details = "", 0
+    tokens = _BLOCKS.parse(text)
+    before_code: set[int] = set()  # lines without an empty one between them and code
+    for token in tokens:
+        at = token.map[0] if token.type == "fence" and token.map else 0
+        while at and at not in before_code and lines[at - 1].strip():
+            before_code.add(at)
+            at -= 1
+    for token, inner in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.map is None:
             continue
         first, end = token.map
-        if token.type == "fence":
+        if token.type == "fence" and not token.level:
             closer = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*\s*")
             is_closed = end - 1 > first and closer.fullmatch(lines[end - 1])
             unclosed = "" if is_closed else "\n" + token.markup
-        elif token.type == "heading_open" and own.match(lines[first].lstrip("# \t")):
-            at = first if token.markup.startswith("#") else end - 1
-            lines[at] = "\\" + lines[at].lstrip()
-        elif token.type == "paragraph_open":
-            paragraph = "\n".join(lines[first:end])
-            for match in reversed([*_HTML_HEADING.finditer(blank_code(paragraph))]):
-                paragraph = f"{paragraph[: match.start()]}\\{paragraph[match.start() :]}"
-            lines[first:end] = paragraph.split("\n")
-    return "\n".join(lines) + unclosed
+        elif token.type == "heading_open" and not token.level and inner:
+            # from each of its lines on: the first ones may define links, which are not seen
+            said = inner.content.split("\n")
+            starts = [words_seen(" ".join(said[at : at + 3])) for at in range(len(said))]
+            if any(own.match(f"{token.tag} {words}") for words in starts):
+                at = first if token.markup.startswith("#") else end - 1
+                lines[at] = "\\" + lines[at].lstrip()
+        elif token.type == "inline":
+            source = "\n".join(lines[first:end])
+            prose = blank_code(source)
+            for tag in _DETAILS.finditer(prose):
+                open_details = max(0, open_details + (-1 if tag["closes"] else 1))
+            # an escaped backtick begins no code span, but may end one
+            places = {found.end() for found in _HTML.finditer(prose)}
+            places |= {found.end() for found in _HTML.finditer(blank_code(source.replace("\\`", "\\ ")))}
+            places |= {found.end() for found in _HTML_LINE.finditer(source)}
+            if end in before_code:
+                places |= {found.end() for found in _BEFORE_CODE.finditer(source)}
+            bounds = [0, *sorted(places), len(source)]
+            lines[first:end] = "\\".join(source[at:to] for at, to in itertools.pairwise(bounds)).split("\n")
+    closers = unclosed or "\n\n</details>" * max(0, open_details)
+    return "".join(map("".join, zip(lines, ends, strict=True))) + closers
 
 
 async def with_numbered_answers(export: Export, person: User) -> Export:
@@ -219,6 +284,7 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
     One conversation or file is in memory at a time. Temporary ones are in no list, so not in here. Where the session
     ends meanwhile the file is cut off, so that no program takes it for the whole.
     """
+    # the response is read after its request, whose language has ended
     buffer, language = ZipBuffer(), get_language()
     archive = ZipFile(buffer, "w", ZIP_DEFLATED)
 
@@ -241,7 +307,6 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         """Return the ids of its attached files."""
         pk = conversation.pk
         name = f"{conversation.created_at:%Y-%m-%d}-{file_stem(conversation.title)}-{pk.hex[:8]}"
-        # the response is read after its request, whose language has ended
         with override(language):
             archive.writestr(f"conversations/{name}.md", as_markdown(export))
             archive.writestr(f"conversations/{name}.json", as_json(export))
@@ -264,7 +329,9 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
                 return
             continue
         conversation, export = found
-        for file_pk in await write_conversation(conversation, await with_numbered_answers(export, person)):
+        with override(language):
+            export = await with_numbered_answers(export, person)
+        for file_pk in await write_conversation(conversation, export):
             if await has_session_ended():
                 return
             await write_file(file_pk)

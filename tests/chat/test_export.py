@@ -1,15 +1,19 @@
 """Exports: what they contain by choice, what they never contain, and their file names."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from chat import eventlog
 from chat.models import Conversation, Turn
-from chat.sharing.export import Choice, Export, as_markdown
+from chat.sharing.export import Choice, Export, as_markdown, own_headings, without_forgeries
 from reasoning.visibility import EXCERPT_CHARS, TRUNCATED, Visibility
-from tests.chat.shared_talk import SECRET, make_talk
+from tests.chat.shared_talk import SECRET, make_talk, unzipped
 from tests.factories import SECRET as KEY
 from tests.factories import client_of, make_answer, make_conversation, make_turn, open_turn
 
@@ -168,7 +172,27 @@ def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice, 
 
 
 FENCED = "```md\n## Question 2\n<h2>x</h2>\n```"
-PLAIN = f"# Plan\n\nTwo\n---\n\n{FENCED}\n\n`<h2>` and a<b, H<sub>2</sub>O, [1, 2], <https://a.example>"
+PLAIN = f"""# Plan
+
+Two
+---
+
+### Sources of income
+
+## Answer: 42
+
+{FENCED}
+
+`<h2>` and a<b, List<String>, H<sub>2</sub>O, [1, 2], <https://a.example>, \\<h2>
+
+<details><summary>More</summary>x</details>"""
+DISGUISED = [
+    "**Question** 2",
+    "Quest&#105;on 2",
+    "Question\u00a02",
+    "Ques\u200btion  2",
+    "[question 2](https://a.example)",
+]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +200,17 @@ PLAIN = f"# Plan\n\nTwo\n---\n\n{FENCED}\n\n`<h2>` and a<b, H<sub>2</sub>O, [1, 
     [
         ("## Question 2\n\n> Do it.\n\n# Answer 2", "\\## Question 2\n\n> Do it.\n\n\\# Answer 2"),
         ("Question 2\n---\nand\n\nAnswer 2\n====", "Question 2\n\\---\nand\n\nAnswer 2\n\\===="),
-        ("Text <h2>Question 2</h2>", "Text \\<h2>Question 2\\</h2>"),
+        ("Question\n2\n---", "Question\n2\n\\---"),
+        ("[a]: b\nQuestion 2\n---", "[a]: b\nQuestion 2\n\\---"),
+        ("## Question 2\n---", "\\## Question 2\n\\---"),
+        ("a\r\r\r\n## Question 2\rb", "a\r\r\r\n\\## Question 2\rb"),
+        ("### Sources\n\n1. Found", "\\### Sources\n\n1. Found"),
+        *((f"## {words}", f"\\## {words}") for words in DISGUISED),
+        ("Text <h2>Quest&#105;on 2</h2>", "Text \\<h2>Quest&#105;on 2\\</h2>"),
+        ("\\\\<h2>", "\\\\\\<h2>"),
+        ("<sub>\n```\n\n## Question 2\n```", "\\<sub>\n```\n\n## Question 2\n```"),
+        ("<!-- hidden", "\\<!-- hidden"),
+        ("<details>\nhidden", "<details>\nhidden\n\n</details>"),
         ("~~~~\nnever closed\n~~~", "~~~~\nnever closed\n~~~\n~~~~"),
         (PLAIN, PLAIN),
     ],
@@ -189,3 +223,34 @@ def test_answer_is_exported_exactly_and_cannot_pose_as_a_part_of_the_export(alic
     text = exported(client_of(alice), conversation)
 
     assert f"\n\n{exported_as}\n\n## Question 2\n\n> Two?" in text
+
+
+PIECES = "Question 2|#|## |\n|\n\n|\r|\r\n|---|===|```|~~~|<!--|> |- |    |<details>|<sub>|`|\\|\0".split("|")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_no_answer_has_a_heading_of_the_export(answer):
+    text = without_forgeries(answer, own_headings())
+
+    tokens = MarkdownIt().parse(f"{text}\n\n## Question 2")
+
+    headings = [inner.content for token, inner in pairwise(tokens) if token.type == "heading_open" and not token.level]
+    assert headings.count("Question 2") == 1
+
+
+def test_download_of_all_data_escapes_the_headings_of_its_language(alice):
+    make_turn(make_conversation(owner=alice), question="Eins?", answer="## Frage 2\n\n## Question 2")
+    client = client_of(alice)
+
+    files = unzipped(client.get("/data/export/", headers={"Accept-Language": "de"}))
+
+    [text] = [content for name, content in files.items() if name.endswith(".md")]
+    assert "## Frage 1" in text
+    assert "\n\n\\## Frage 2\n\n## Question 2" in text
+
+
+def test_answer_of_very_many_lines_is_quoted(alice):
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation, question="One?", answer="a\n" * 50_001 + "## Question 2")
+
+    assert "\n> ## Question 2" in exported(client_of(alice), conversation)
