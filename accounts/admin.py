@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import admin as auth_admin
-from django.contrib.auth.forms import UserChangeForm
+from django.contrib.auth.forms import AdminPasswordChangeForm, UserChangeForm
 from django.db import DataError
 from django.db.models import CASCADE, Model, QuerySet
 from django.http import HttpRequest
@@ -85,6 +85,16 @@ class UserForm(UserChangeForm):
         return layer
 
 
+class UserPasswordForm(AdminPasswordChangeForm):
+    """Sets a password, or none; Django tells its validators of the former only."""
+
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        if not user.has_usable_password():
+            tokens.revoke_all(user)
+        return user
+
+
 @admin.register(User)
 class UserAdmin(DeclaredLookupsMixin, auth_admin.UserAdmin):
     """Django's user admin with the reasoning settings and without privilege escalation.
@@ -94,6 +104,7 @@ class UserAdmin(DeclaredLookupsMixin, auth_admin.UserAdmin):
     """
 
     form = UserForm
+    change_password_form = UserPasswordForm
     fieldsets = (
         *(auth_admin.UserAdmin.fieldsets or ()),
         (_("Reasoning"), {"fields": ("show_reasoning", "reasoning")}),

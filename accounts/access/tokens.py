@@ -49,9 +49,15 @@ class TokensEndWithPassword:
         return gettext("A new password ends all sessions and access tokens of the user.")
 
     def password_changed(self, password: str, user: User | None = None) -> None:
-        # one entry without the names of tokens: who changed the password is unknown here
-        if user is not None and user.access_tokens.all().delete()[0]:
-            AuditEntry.record(user, AuditEntry.Action.TOKENS_ENDED)
+        if user is not None:
+            revoke_all(user)
+
+
+def revoke_all(user: User) -> None:
+    """Delete all tokens of a user whose password was changed."""
+    # one entry without the names of tokens: who changed the password is unknown here
+    if user.access_tokens.all().delete()[0]:
+        AuditEntry.record(user, AuditEntry.Action.TOKENS_ENDED)
 
 
 def authenticate(header: str | None) -> User | None:

@@ -7,6 +7,7 @@ lease lasts, other processes take over the turns.
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -76,7 +77,7 @@ def take_room(cursor: CursorWrapper) -> None:
                 cursor.execute(statement)
         return
     with tempfile.TemporaryFile(dir=Path(connection.settings_dict["NAME"]).parent) as file:
-        file.write(bytes(ROOM_BYTES))
+        file.write(os.urandom(ROOM_BYTES))  # file systems that compress need no room for zeros
         file.flush()
 
 

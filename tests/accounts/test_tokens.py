@@ -80,6 +80,18 @@ def test_a_new_password_ends_tokens_by_every_door_and_is_audited(alice, bob, doo
     assert AuditEntry.objects.filter(user=alice, action="tokens_ended").count() == 1
 
 
+def test_taking_the_password_away_ends_tokens(alice):
+    _row, plaintext = tokens.create_token(alice)
+    admin = make_administrator("root", is_staff=True, is_superuser=True)
+
+    form = {"usable_password": "false", "unset-password": "1"}
+    client_of(admin).post(f"/admin/accounts/user/{alice.pk}/password/", form)
+
+    alice.refresh_from_db()
+    assert not alice.has_usable_password()
+    assert tokens.authenticate(f"Bearer {plaintext}") is None
+
+
 def test_signing_in_keeps_tokens_though_an_old_hash_is_renewed(client, alice):
     _row, plaintext = tokens.create_token(alice)
 
