@@ -15,7 +15,7 @@ from chat.eventlog.link_tokens import token_of
 from chat.models import Event, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link, find_link
-from reasoning.events import Reasoning, ToolCall
+from reasoning.events import AssistantMessage, Reasoning, ToolCall
 from reasoning.visibility import SiteFlags, Viewer, visibility
 from tests.factories import make_conversation, make_turn, open_turn, save_checkpoint
 
@@ -44,6 +44,16 @@ def test_rotation_without_the_old_key_is_one_line_and_goes_on_once_it_is_back(al
     settings.CONTENT_KEYS = [new, old]
     call_command("rotate_keys", stdout=(said := StringIO()))
     assert "Encrypted 2 payloads" in said.getvalue()
+
+
+def test_answers_are_rendered_again_without_the_old_key(alice, settings):
+    turn = make_thought(alice)
+    eventlog.close_turn(turn, [AssistantMessage(text="Yes.", step=0)], status="completed")
+
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
+    call_command("rerender", stdout=(said := StringIO()))
+
+    assert said.getvalue().startswith("1 answers rendered")
 
 
 def test_old_key_is_not_needed_after_rotation(alice, settings):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import uuid
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import override
@@ -43,8 +45,9 @@ class Command(BaseCommand):
             if newest is not None:
                 conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=conversation_id)
                 choice = model_choice.chosen_model(conversation)
-                # counted here, so that no page view has to decrypt and plan
-                planning.context_size(conversation, choice, newest=newest, is_running=False)
+                with suppress(InvalidToken):  # a key is lost, as after a restore without it
+                    # counted here, so that no page view has to decrypt and plan
+                    planning.context_size(conversation, choice, newest=newest, is_running=False)
         self.stdout.write(f"{answers} answers rendered, {steps} trace steps redacted.")
 
 
