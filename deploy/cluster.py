@@ -115,7 +115,8 @@ def invalid_setting(web: str, port: str) -> str | None:
 
 def start_all(folder: Path, stack: ExitStack, web: int, port: int) -> None:
     """Start the services, the server processes and nginx; ``stack`` stops them. Raises NotReadyError."""
-    environment = {**os.environ, "HOST": "127.0.0.1", "ALLOWED_HOSTS": "localhost,127.0.0.1"}
+    # at the root, whatever .env says of a path
+    environment = {**os.environ, "HOST": "127.0.0.1", "ALLOWED_HOSTS": "localhost,127.0.0.1", "URL_PREFIX": ""}
     for variable, make in (("DATABASE_URL", postgres), ("REDIS_URL", redis_server)):
         if not environment.get(variable):
             service, environment[variable] = make(folder)
