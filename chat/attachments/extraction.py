@@ -59,7 +59,7 @@ class FileText(NamedTuple):
 
     text: str = ""
     is_cut: bool = False
-    problem: str = ""  # encrypted, pages, slow, busy, unreadable, empty, encoding
+    problem: str = ""  # encrypted, pages, slow, busy, memory, unreadable, empty, encoding
 
 
 class PdfForm:
@@ -71,10 +71,13 @@ class PdfForm:
 
     def values_on(self, page: pypdf.PageObject) -> str:
         """Return the values of the fields that this page draws, and texts that were written on it."""
-        lines = []
-        # a broken form must not cost the text of its page
+        annotations: Sequence[Any] = ()
+        # A broken form must not cost the text of its page, nor a broken field the others.
         with suppress(Exception):
-            for reference in islice(page.annotations or (), self._left):
+            annotations = page.annotations or ()
+        lines = []
+        for reference in islice(annotations, self._left):
+            with suppress(Exception):
                 annotation = reference.get_object()
                 if annotation.get("/Subtype") == "/FreeText":
                     lines.append(f"Note: {annotation.get('/Contents', '')}")
@@ -84,9 +87,12 @@ class PdfForm:
 
     def values_elsewhere(self, reader: pypdf.PdfReader) -> str:
         """Return the values of fields that no page draws."""
-        lines = []
+        fields: dict[str, Any] = {}
         with suppress(Exception):
-            for name, found in islice((reader.get_fields() or {}).items(), self._left):
+            fields = reader.get_fields() or {}
+        lines = []
+        for name, found in islice(fields.items(), self._left):
+            with suppress(Exception):
                 if name not in self._seen:
                     lines.append(value_line(name, [found]))
         return self._as_text(lines)
@@ -222,7 +228,9 @@ def read_pdf(content: bytes, max_chars: int) -> FileText:
             pages.append(f"{pages.pop() if pages else ''}\n\n{form.values_elsewhere(reader)}".strip())
     except FileNotDecryptedError:
         return FileText(problem="encrypted")
-    except Exception:  # noqa: BLE001 - a broken file may raise anything, MemoryError included
+    except MemoryError:
+        return FileText(problem="memory")
+    except Exception:  # noqa: BLE001 - a broken file may raise anything
         return FileText(problem="unreadable")
     return shortened(PAGE_BREAK.join(pages), max_chars)
 

@@ -189,6 +189,7 @@ def problem_text(problem: str, name: str) -> str:
         "slow": _("%(name)s takes too long to read. Attach a part of it, or its text."),
         "busy": _("%(name)s was not added: other files are being read. Try again in a moment."),
         "large": _("%(name)s is too large: at most %(pixels)s pixels on each side are allowed."),
+        "memory": _("%(name)s needs too much memory to be read. Make it smaller, or attach a part of it."),
         "encoding": _("%(name)s has bytes that this encoding doesn’t have."),
         "unreadable": _("%(name)s is damaged or no valid file of its type."),
         "empty": _("%(name)s has no text that can be read. If it is a scan, attach its pages as images."),

@@ -112,6 +112,21 @@ def test_picture_that_services_refuse_for_its_size_is_refused_here(alice, conver
     assert answer.json()["error"]["message"] == "wide.png is too large: at most 8000 pixels on each side are allowed."
 
 
+def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, conversation, monkeypatch):
+    def read_here(work, *args, **_options):
+        return work(*args)
+
+    def open_image(*_args, **_options):
+        raise MemoryError
+
+    monkeypatch.setattr(uploads, "run_in_process", read_here)
+    monkeypatch.setattr("chat.attachments.images.Image.open", open_image)
+
+    error = upload(client_of(alice), conversation, "wide.webp", saved(PICTURE, "WEBP")).json()["error"]
+
+    assert error["message"].startswith("wide.webp needs too much memory to be read.")
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_place_and_device_are_removed_from_a_picture_and_its_orientation_stays(conversation, kind):
     exif = Image.Exif()
@@ -188,6 +203,18 @@ def test_values_of_a_pdf_form_are_read_with_the_names_of_their_fields(conversati
     assert first == "A form\n\nForm fields:\nName: Ada Byron\nAgreed: Yes\nCountry: Norway"
     assert second == "A form\n\nForm fields:\nPlace: Bergen"
     assert attachments.text_of(hidden) == "A form\n\nForm fields:\nSum: 12 kr"
+
+
+def test_broken_field_of_a_pdf_form_does_not_cost_the_others(conversation):
+    drawn = [
+        {"/T": "First", "/FT": "/Tx", "/V": "one"},
+        {"/T": "Broken", "/FT": "/Tx", "/V": "?", "/Ff": "no number"},
+        {"/T": "Last", "/FT": "/Tx", "/V": "two"},
+    ]
+
+    stored = attach(conversation, "form.pdf", make_form(drawn))
+
+    assert attachments.text_of(stored) == "A form\n\nForm fields:\nFirst: one\nLast: two"
 
 
 def test_pdf_behind_other_bytes_and_rich_text_are_read(conversation):
