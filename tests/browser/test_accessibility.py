@@ -131,11 +131,10 @@ def test_every_state_has_room_for_spaced_text_and_for_text_of_four_times_the_siz
     assert found == []
 
 
+# Django's lists are for a desk; axe-core checks 24 pixels there.
 @pytest.mark.slow
-@every_group
+@pytest.mark.parametrize("group", [name for name in GROUPS if name != "staff"])
 def test_every_control_is_large_enough_for_a_finger(states, group):
-    if group == "staff":
-        pytest.skip("Django's lists are for a desk; axe-core checks 24 pixels there")
     found = []
 
     for name, person in states(group, has_touch=True, is_mobile=True):
@@ -163,6 +162,9 @@ def test_running_and_failed_turns_are_accessible(visit, gated, model, name):
     assert violations(demo.page) == []
     assert list(zoomed(demo.page)) == []
     assert list(cramped(demo.page)) == []
+    if demo.stop_button.is_visible():  # else what waits in the queue would ask for the next test's replies
+        demo.stop_button.click()
+        expect(demo.stop_button).to_be_hidden()
 
 
 def test_answer_is_announced_in_a_few_words_and_never_read_while_it_is_written(visit, connected, model):

@@ -55,7 +55,7 @@ def test_chosen_model_answers_next_and_every_tab_shows_it(visit, staffed, model)
     expect(tab.locator("[data-context-usage]")).to_contain_text("/64,000")
     demo.send_button.click()
 
-    expect(demo.answer(1).ends().root.get_by_text(OTHER)).to_be_visible()
+    expect(demo.answer(1).ends().root.get_by_text("House model")).to_be_visible()
     assert [request["model"] for request in model.requests()] == ["plain-model", OTHER]
     demo.page.reload()
     expect(picker(demo)).to_have_value("vllm")
