@@ -22,6 +22,7 @@ class ImageFile(NamedTuple):
 
     content: bytes = b""
     problem: str = ""  # unreadable, large, memory, slow, busy
+    is_costly: bool = False  # took long, for nothing
 
 
 def read_image(content: bytes) -> ImageFile:

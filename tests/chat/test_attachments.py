@@ -257,7 +257,7 @@ def test_metadata_of_any_kind_is_removed_and_lossless_pictures_stay_exact(conver
 
 def test_user_whose_file_took_too_long_leaves_a_process_to_others(alice, bob, conversation, monkeypatch):
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
-    monkeypatch.setattr(uploads, "text_in", lambda *_args, **_options: FileText(problem="slow"))
+    monkeypatch.setattr(uploads, "text_in", lambda *_args, **_options: FileText(problem="slow", is_costly=True))
     upload(client_of(alice), conversation, "slow.pdf", make_pdf("x"))
     monkeypatch.undo()
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
@@ -273,7 +273,7 @@ def test_user_whose_file_took_too_long_leaves_a_process_to_others(alice, bob, co
 
 def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversation, monkeypatch):
     def too_slow(*_args: object, **_options: object) -> FileText:
-        return FileText(problem="slow")
+        return FileText(problem="slow", is_costly=True)
 
     monkeypatch.setattr(uploads, "text_in", too_slow)
     answers = [upload(client_of(alice), conversation, "slow.pdf", make_pdf("x")).json() for _time in range(4)]
@@ -281,6 +281,22 @@ def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversatio
 
     assert [answer["error"]["code"] for answer in answers] == ["slow_file"] * 3 + ["too_many_uploads"]
     assert attach(make_conversation(owner=bob), "fine.pdf", make_pdf("Fine"))
+
+
+def test_damaged_file_that_took_long_costs_as_much_as_a_slow_one(alice, conversation, monkeypatch):
+    def read_here(work, *args, **_options):
+        return work(*args)
+
+    monkeypatch.setattr("chat.attachments.extraction.run_in_process", read_here)
+    monkeypatch.setattr("chat.attachments.extraction.COSTLY_S", -1)
+
+    names = ["fine.pdf", *["broken.pdf"] * 4]
+    contents = [make_pdf("Fine"), *[b"%PDF-1.7 nothing else"] * 4]
+    answers = [upload(client_of(alice), conversation, *file) for file in zip(names, contents, strict=True)]
+
+    assert answers[0].status_code == 201
+    codes = [answer.json()["error"]["code"] for answer in answers[1:]]
+    assert codes == ["unreadable_file"] * 3 + ["too_many_uploads"]
 
 
 def test_file_that_waited_for_those_of_others_is_not_called_slow(alice, conversation, monkeypatch):
