@@ -18,7 +18,7 @@ from time import process_time
 from typing import Any, NamedTuple, TypeVar
 
 import pypdf
-from pypdf.errors import FileNotDecryptedError
+from pypdf.errors import FileNotDecryptedError, LimitReachedError
 from pypdf.generic import DictionaryObject, StreamObject
 from striprtf.striprtf import rtf_to_text
 
@@ -242,7 +242,7 @@ def read_pdf(content: bytes, max_chars: int) -> FileText:
             pages.append(f"{pages.pop() if pages else ''}\n\n{form.values_elsewhere(reader)}".strip())
     except FileNotDecryptedError:
         return FileText(problem="encrypted")
-    except MemoryError:
+    except (MemoryError, LimitReachedError):
         return FileText(problem="memory")
     except Exception:  # noqa: BLE001 - a broken file may raise anything
         return FileText(problem="unreadable")

@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
+from pypdf.errors import LimitReachedError
 
 from chat.attachments import uploads
 from chat.attachments.extraction import FileText
@@ -110,6 +111,18 @@ def test_picture_that_services_refuse_for_its_size_is_refused_here(alice, conver
     answer = upload(client_of(alice), conversation, "wide.png", saved(Image.new("1", (8_001, 1)), "PNG"))
 
     assert answer.json()["error"]["message"] == "wide.png is too large: at most 8000 pixels on each side are allowed."
+
+
+def test_pdf_that_unpacks_to_too_much_is_not_called_damaged(alice, conversation, monkeypatch):
+    def extract_text(*_args, **_options):
+        raise LimitReachedError
+
+    monkeypatch.setattr("chat.attachments.extraction.run_in_process", lambda work, *args, **_options: work(*args))
+    monkeypatch.setattr("pypdf.PageObject.extract_text", extract_text)
+
+    error = upload(client_of(alice), conversation, "huge.pdf", make_pdf("x")).json()["error"]
+
+    assert error["message"].startswith("huge.pdf needs too much memory to be read.")
 
 
 def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, conversation, monkeypatch):
