@@ -36,7 +36,7 @@ _WESTERN_CHARS = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝŠšŽž«»„“”‚‘’–—…•€£§°·®©™±²³µ¿¡ªº\xa0"
 )
 _MAX_SPECIAL_SHARE = 0.5  # of the letters of a text in Latin script
-_LATIN = frozenset({WESTERN, "cp1250", "cp1254"})
+_LATIN, _CYRILLIC = frozenset({WESTERN, "cp1250", "cp1254"}), ("cp1251", "koi8_r")
 # First bytes of frequent characters. A short text read in a wrong encoding is made of others.
 _FREQUENT_LEADS = {
     "gb18030": range(0xB0, 0xD8),
@@ -46,6 +46,8 @@ _FREQUENT_LEADS = {
     "cp949": range(0xB0, 0xC9),
 }
 _MIN_FREQUENT_SHARE = 0.8
+# Russian and Ukrainian letters. Windows-1251 and KOI8-R read in each other's place are Cyrillic too, of rarer ones.
+_FREQUENT_CYRILLIC = frozenset("оеаинтсрвлі")
 _MAX_BLOCKS = 6  # of 256 characters, that a text in UTF-16 without a mark may use
 
 
@@ -61,12 +63,16 @@ def detect_encoding(content: bytes) -> str | None:
         return next((each for each in (UTF_16, UTF_16_BE) if is_plain_utf_16(content, each)), None)
     beginning = content[:DETECTED_BYTES]
     whole_lines = beginning[: beginning.rfind(b"\n") + 1] or beginning  # no character is cut in two
+    # words in ASCII are the same in each of these encodings
+    telling = b" ".join(word for word in whole_lines.split() if not word.isascii())
     order = list(ENCODINGS)
-    found = [match for match in from_bytes(whole_lines, cp_isolation=order) if match.encoding in ENCODINGS]
+    found = [match for match in from_bytes(telling, cp_isolation=order) if match.encoding in ENCODINGS]
     found.sort(key=lambda match: (round(match.chaos, 2), -match.coherence, order.index(match.encoding)))
     fitting = [match.encoding for match in found if is_likely(str(match), match.encoding)]
     others = [match.encoding for match in found]
-    return next((each for each in (*fitting, *others, WESTERN) if decode(content, each) is not None), None)
+    first = next((each for each in (*fitting, *others, WESTERN) if decode(content, each) is not None), None)
+    readable = [each for each in _CYRILLIC if decode(content, each) is not None] if first in _CYRILLIC else []
+    return max(readable, key=lambda each: likeness_to_cyrillic(telling, each), default=first)
 
 
 def decode(content: bytes, encoding: str) -> str | None:
@@ -79,13 +85,13 @@ def decode(content: bytes, encoding: str) -> str | None:
 
 
 def is_western(text: str | None) -> bool:
-    if text is None:
-        return False
-    return is_likely(text, WESTERN) and _WESTERN_CHARS.issuperset(char for char in text if not char.isascii())
+    return text is not None and is_likely(text, WESTERN)
 
 
 def is_likely(text: str, encoding: str) -> bool:
     """Whether a text that was read in this encoding is made of what such texts are made of."""
+    if encoding == WESTERN and not _WESTERN_CHARS.issuperset(char for char in text if not char.isascii()):
+        return False
     special = [char for char in text if char.isalpha() and not char.isascii()]
     if encoding in _LATIN:
         lines = [line for line in text.splitlines() if not line.isascii()]  # others say nothing about the script
@@ -95,6 +101,12 @@ def is_likely(text: str, encoding: str) -> bool:
         frequent = sum(len(code) > 1 and code[0] in leads for code in codes)  # one byte: narrow kana, rare
         return frequent >= _MIN_FREQUENT_SHARE * len(special)
     return True
+
+
+def likeness_to_cyrillic(content: bytes, encoding: str) -> tuple[int, int]:
+    """Return the number of frequent letters, then of small ones: the other encoding has capitals in their place."""
+    text = content.decode(encoding, "replace")
+    return sum(char in _FREQUENT_CYRILLIC for char in text.casefold()), sum(map(str.islower, text))
 
 
 def is_plain_utf_16(content: bytes, encoding: str) -> bool:

@@ -11,16 +11,19 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from time import process_time
+from typing import Any, NamedTuple, TypeVar
 
 import pypdf
-from pypdf.errors import FileNotDecryptedError
+from pypdf.errors import FileNotDecryptedError, LimitReachedError
 from pypdf.generic import DictionaryObject, StreamObject
 from striprtf.striprtf import rtf_to_text
 
 from chat.attachments.encodings import UTF_8, decode, detect_encoding
+from chat.attachments.images import ImageFile
 from chat.filings.parse import parse
 from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 
@@ -30,7 +33,7 @@ DECODED = ("text/",)  # media types whose encoding matters begin so
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")  # what browsers and models both take
 PAGE_BREAK = "\f"  # between the pages of a PDF
 MAX_PDF_PAGES = 2_000
-TIME_LIMIT_S = 10.0  # of processor time
+TIME_LIMIT_S, COSTLY_S = 10.0, 2.0  # of processor time
 _SIGNATURES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
     (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
@@ -59,7 +62,11 @@ class FileText(NamedTuple):
 
     text: str = ""
     is_cut: bool = False
-    problem: str = ""  # encrypted, pages, slow, busy, unreadable, empty, encoding
+    problem: str = ""  # encrypted, pages, slow, busy, memory, unreadable, empty, encoding
+    is_costly: bool = False  # took long, for nothing
+
+
+Found = TypeVar("Found", FileText, ImageFile)
 
 
 class PdfForm:
@@ -71,10 +78,13 @@ class PdfForm:
 
     def values_on(self, page: pypdf.PageObject) -> str:
         """Return the values of the fields that this page draws, and texts that were written on it."""
-        lines = []
-        # a broken form must not cost the text of its page
+        annotations: Sequence[Any] = ()
+        # A broken form must not cost the text of its page, nor a broken field the others.
         with suppress(Exception):
-            for reference in islice(page.annotations or (), self._left):
+            annotations = page.annotations or ()
+        lines = []
+        for reference in islice(annotations, self._left):
+            with suppress(Exception):
                 annotation = reference.get_object()
                 if annotation.get("/Subtype") == "/FreeText":
                     lines.append(f"Note: {annotation.get('/Contents', '')}")
@@ -84,9 +94,12 @@ class PdfForm:
 
     def values_elsewhere(self, reader: pypdf.PdfReader) -> str:
         """Return the values of fields that no page draws."""
-        lines = []
+        fields: dict[str, Any] = {}
         with suppress(Exception):
-            for name, found in islice((reader.get_fields() or {}).items(), self._left):
+            fields = reader.get_fields() or {}
+        lines = []
+        for name, found in islice(fields.items(), self._left):
+            with suppress(Exception):
                 if name not in self._seen:
                     lines.append(value_line(name, [found]))
         return self._as_text(lines)
@@ -179,11 +192,18 @@ def text_in(media_type: str, content: bytes, *, max_chars: int, encoding: str = 
 def read_apart(work: Callable[[Any, int], FileText], content: bytes | str, max_chars: int) -> FileText:
     """Read a file in the process for files."""
     try:
-        return run_in_process(work, content, max_chars, pool=FILES, limit_s=TIME_LIMIT_S)
+        return run_in_process(partial(measured, work), content, max_chars, pool=FILES, limit_s=TIME_LIMIT_S)
     except NoProcessError:
         return FileText(problem="busy")
     except RenderTimeoutError:
-        return FileText(problem="slow")
+        return FileText(problem="slow", is_costly=True)
+
+
+def measured(work: Callable[..., Found], *args: Any) -> Found:
+    """Read a file, and say whether that took long for nothing. Runs in the process for files."""
+    started = process_time()
+    found = work(*args)
+    return found._replace(is_costly=bool(found.problem) and process_time() - started > COSTLY_S)
 
 
 def read_html(text: str, max_chars: int) -> FileText:
@@ -222,7 +242,9 @@ def read_pdf(content: bytes, max_chars: int) -> FileText:
             pages.append(f"{pages.pop() if pages else ''}\n\n{form.values_elsewhere(reader)}".strip())
     except FileNotDecryptedError:
         return FileText(problem="encrypted")
-    except Exception:  # noqa: BLE001 - a broken file may raise anything, MemoryError included
+    except (MemoryError, LimitReachedError):
+        return FileText(problem="memory")
+    except Exception:  # noqa: BLE001 - a broken file may raise anything
         return FileText(problem="unreadable")
     return shortened(PAGE_BREAK.join(pages), max_chars)
 

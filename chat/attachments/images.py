@@ -21,7 +21,8 @@ class ImageFile(NamedTuple):
     """An image as it is stored. ``problem``: why it is refused."""
 
     content: bytes = b""
-    problem: str = ""  # unreadable, large, slow, busy
+    problem: str = ""  # unreadable, large, memory, slow, busy
+    is_costly: bool = False  # took long, for nothing
 
 
 def read_image(content: bytes) -> ImageFile:
@@ -41,7 +42,9 @@ def read_image(content: bytes) -> ImageFile:
             return ImageFile(without_metadata(image, content) if has_metadata(image, content) else content)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         return ImageFile(problem="large")
-    except Exception:  # noqa: BLE001 - a broken file may raise anything, MemoryError included
+    except MemoryError:  # of its process; WebP needs several times as much as other formats
+        return ImageFile(problem="memory")
+    except Exception:  # noqa: BLE001 - a broken file may raise anything
         return ImageFile(problem="unreadable")
 
 
@@ -75,7 +78,8 @@ def without_metadata(image: Image.Image, content: bytes) -> bytes:
     else:
         options["save_all"] = getattr(image, "is_animated", False)
     if form == "WEBP":
-        options |= {"lossless": b"VP8L" in content, "quality": 90}
+        is_lossless = b"VP8L" in content
+        options |= {"lossless": is_lossless, "quality": 20 if is_lossless else 90}  # without loss it is only effort
     out = io.BytesIO()
     image.save(out, form, icc_profile=image.info.get("icc_profile"), **options)
     return out.getvalue()

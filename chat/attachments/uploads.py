@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from chat.attachments.extraction import (
     FileText,
     encoding_of,
     is_read_apart,
+    measured,
     media_type_of,
     text_in,
 )
@@ -45,7 +47,7 @@ MAX_NAME_CHARS = 120
 ROW_BYTES = 4_096  # what a file counts at least, so that their number is bounded too
 UNSENT_FOR = timedelta(days=1)
 UPLOADS_ALLOWED = 100  # in five minutes
-SLOW_ALLOWED = 3  # files of a user that took too long, in five minutes
+SLOW_ALLOWED = 3  # files of a user that took long and failed, in five minutes
 TURN_WITHIN_S = 30.0
 reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
 slow_lane = Lock()  # users whose files took too long have one process together; the others stay free
@@ -146,7 +148,7 @@ def in_turn(person: User, name: str, read: Callable[[], Read]) -> Read:
                 raise too_often(name)
             held.callback(lane.release)
         found = read()
-    if found.problem == "slow":
+    if found.is_costly:
         slow.take()
     return found
 
@@ -165,11 +167,11 @@ def byte_count(size: int) -> str:
 def whole_image(content: bytes) -> ImageFile:
     """Return an image that could be decoded, without its metadata."""
     try:
-        return run_in_process(read_image, content, pool=FILES, limit_s=TIME_LIMIT_S)
+        return run_in_process(partial(measured, read_image), content, pool=FILES, limit_s=TIME_LIMIT_S)
     except NoProcessError:
         return ImageFile(problem="busy")
     except RenderTimeoutError:
-        return ImageFile(problem="slow")
+        return ImageFile(problem="slow", is_costly=True)
 
 
 def too_often(name: str) -> InvalidInputError:
@@ -189,6 +191,7 @@ def problem_text(problem: str, name: str) -> str:
         "slow": _("%(name)s takes too long to read. Attach a part of it, or its text."),
         "busy": _("%(name)s was not added: other files are being read. Try again in a moment."),
         "large": _("%(name)s is too large: at most %(pixels)s pixels on each side are allowed."),
+        "memory": _("%(name)s needs too much memory to be read. Make it smaller, or attach a part of it."),
         "encoding": _("%(name)s has bytes that this encoding doesn’t have."),
         "unreadable": _("%(name)s is damaged or no valid file of its type."),
         "empty": _("%(name)s has no text that can be read. If it is a scan, attach its pages as images."),

@@ -22,7 +22,7 @@ Action = Literal["learn", "omit", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
-INTERNAL_SERVER_ERROR = 500
+CONTENT_TOO_LARGE, INTERNAL_SERVER_ERROR = 413, 500
 MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
@@ -113,6 +113,10 @@ class RetryPolicy:
         is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
         if part := refused_part(error, plan, is_unexplained=is_unexplained):
             return Remedy("omit", part)
+        # A proxy that limits the bytes of a request, and knows no context: images have the most of them.
+        is_too_large = error.params.get("status") == CONTENT_TOO_LARGE and error.context_limit is None
+        if is_too_large and plan.sends_images:
+            return Remedy("omit", "images")
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
             return Remedy("compact")

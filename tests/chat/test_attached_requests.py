@@ -88,9 +88,12 @@ async def test_model_without_images_is_told_the_name_and_so_is_the_user(upstream
 
 
 @pytest.mark.spec("replay 10")
-async def test_picture_that_its_service_refuses_does_not_end_the_conversation(upstream, conversation, settings):
+@pytest.mark.parametrize(("status", "message"), [(400, "unsupported image"), (413, "Request Entity Too Large")])
+async def test_picture_that_its_service_refuses_does_not_end_the_conversation(
+    upstream, conversation, settings, status, message
+):
     use(settings, "chat")
-    refusal = {"kind": "http_error", "status": 400, "message": "unsupported image"}
+    refusal = {"kind": "http_error", "status": status, "message": message}
     upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
     await send_with(conversation, await attached(conversation, "a.png", PNG))
     first = await ended(conversation)

@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
+from pypdf.errors import LimitReachedError
 
 from chat.attachments import uploads
 from chat.attachments.extraction import FileText
@@ -112,6 +113,33 @@ def test_picture_that_services_refuse_for_its_size_is_refused_here(alice, conver
     assert answer.json()["error"]["message"] == "wide.png is too large: at most 8000 pixels on each side are allowed."
 
 
+def test_pdf_that_unpacks_to_too_much_is_not_called_damaged(alice, conversation, monkeypatch):
+    def extract_text(*_args, **_options):
+        raise LimitReachedError
+
+    monkeypatch.setattr("chat.attachments.extraction.run_in_process", lambda work, *args, **_options: work(*args))
+    monkeypatch.setattr("pypdf.PageObject.extract_text", extract_text)
+
+    error = upload(client_of(alice), conversation, "huge.pdf", make_pdf("x")).json()["error"]
+
+    assert error["message"].startswith("huge.pdf needs too much memory to be read.")
+
+
+def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, conversation, monkeypatch):
+    def read_here(work, *args, **_options):
+        return work(*args)
+
+    def open_image(*_args, **_options):
+        raise MemoryError
+
+    monkeypatch.setattr(uploads, "run_in_process", read_here)
+    monkeypatch.setattr("chat.attachments.images.Image.open", open_image)
+
+    error = upload(client_of(alice), conversation, "wide.webp", saved(PICTURE, "WEBP")).json()["error"]
+
+    assert error["message"].startswith("wide.webp needs too much memory to be read.")
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_place_and_device_are_removed_from_a_picture_and_its_orientation_stays(conversation, kind):
     exif = Image.Exif()
@@ -143,6 +171,10 @@ TEXTS = {
 SHORT_TEXTS = [
     ("cp1251", "Добрый день"),
     ("koi8_r", "Добрый день"),
+    ("koi8_r", "ВНИМАНИЕ! СРОЧНО"),
+    ("cp1251", "Order 12\tИванов\t12.50"),
+    ("koi8_r", "Order 12\tИванов\t12.50"),
+    ("cp1250", "Łódź i Kraków są piękne"),
     ("gb18030", "北京，早上好"),
     ("cp949", "좋은 아침"),
 ]
@@ -190,6 +222,18 @@ def test_values_of_a_pdf_form_are_read_with_the_names_of_their_fields(conversati
     assert attachments.text_of(hidden) == "A form\n\nForm fields:\nSum: 12 kr"
 
 
+def test_broken_field_of_a_pdf_form_does_not_cost_the_others(conversation):
+    drawn = [
+        {"/T": "First", "/FT": "/Tx", "/V": "one"},
+        {"/T": "Broken", "/FT": "/Tx", "/V": "?", "/Ff": "no number"},
+        {"/T": "Last", "/FT": "/Tx", "/V": "two"},
+    ]
+
+    stored = attach(conversation, "form.pdf", make_form(drawn))
+
+    assert attachments.text_of(stored) == "A form\n\nForm fields:\nFirst: one\nLast: two"
+
+
 def test_pdf_behind_other_bytes_and_rich_text_are_read(conversation):
     shifted = attach(conversation, "shifted.pdf", b"junk\x00" * 12 + make_pdf("Its text"))
     rich = attach(conversation, "note.rtf", rb"{\rtf1\ansi{\fonttbl\f0 Arial;}\f0 A {\b bold} word.\par}")
@@ -226,7 +270,7 @@ def test_metadata_of_any_kind_is_removed_and_lossless_pictures_stay_exact(conver
 
 def test_user_whose_file_took_too_long_leaves_a_process_to_others(alice, bob, conversation, monkeypatch):
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
-    monkeypatch.setattr(uploads, "text_in", lambda *_args, **_options: FileText(problem="slow"))
+    monkeypatch.setattr(uploads, "text_in", lambda *_args, **_options: FileText(problem="slow", is_costly=True))
     upload(client_of(alice), conversation, "slow.pdf", make_pdf("x"))
     monkeypatch.undo()
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
@@ -242,7 +286,7 @@ def test_user_whose_file_took_too_long_leaves_a_process_to_others(alice, bob, co
 
 def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversation, monkeypatch):
     def too_slow(*_args: object, **_options: object) -> FileText:
-        return FileText(problem="slow")
+        return FileText(problem="slow", is_costly=True)
 
     monkeypatch.setattr(uploads, "text_in", too_slow)
     answers = [upload(client_of(alice), conversation, "slow.pdf", make_pdf("x")).json() for _time in range(4)]
@@ -250,6 +294,22 @@ def test_files_that_took_too_long_cost_their_owner_alone(alice, bob, conversatio
 
     assert [answer["error"]["code"] for answer in answers] == ["slow_file"] * 3 + ["too_many_uploads"]
     assert attach(make_conversation(owner=bob), "fine.pdf", make_pdf("Fine"))
+
+
+def test_damaged_file_that_took_long_costs_as_much_as_a_slow_one(alice, conversation, monkeypatch):
+    def read_here(work, *args, **_options):
+        return work(*args)
+
+    monkeypatch.setattr("chat.attachments.extraction.run_in_process", read_here)
+    monkeypatch.setattr("chat.attachments.extraction.COSTLY_S", -1)
+
+    names = ["fine.pdf", *["broken.pdf"] * 4]
+    contents = [make_pdf("Fine"), *[b"%PDF-1.7 nothing else"] * 4]
+    answers = [upload(client_of(alice), conversation, *file) for file in zip(names, contents, strict=True)]
+
+    assert answers[0].status_code == 201
+    codes = [answer.json()["error"]["code"] for answer in answers[1:]]
+    assert codes == ["unreadable_file"] * 3 + ["too_many_uploads"]
 
 
 def test_file_that_waited_for_those_of_others_is_not_called_slow(alice, conversation, monkeypatch):
