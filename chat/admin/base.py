@@ -51,17 +51,21 @@ class MaskedSearchMixin(DeclaredLookupsMixin):
 class OfConversation(MaskedSearchMixin, ReadOnlyAdmin):
     """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs.
 
+    ``turn_path`` leads to their turn, where they are of one; those of deleted turns are left out too.
+
     They are also found by the whole id of what ``id_paths`` lead to.
     """
 
     conversation_path = "conversation"
+    turn_path = ""
     id_paths: tuple[str, ...] = ("conversation",)
     list_select_related = ("conversation",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # Conversation.objects leaves out deleted and expired ones
         listed = Conversation.objects.order_by().values("pk")
-        return super().get_queryset(request).filter(**{f"{self.conversation_path}__in": listed})
+        found = super().get_queryset(request).filter(**{f"{self.conversation_path}__in": listed})
+        return found.filter(**{f"{self.turn_path}__deleted_at": None}) if self.turn_path else found
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -227,6 +227,7 @@ class TurnAdmin(TurnDisplay, OfConversation):
 class EventAdmin(EventDisplay, OfConversation):
     """The public payloads of the event log."""
 
+    turn_path = "turn"
     list_display = ("created_at", "conversation_link", "seq", "kind", "step")
     list_display_links = ("created_at", "seq")
     list_filter = ("type", "created_at")

@@ -44,6 +44,7 @@ class ReasonFilter(admin.SimpleListFilter):
 class FeedbackAdmin(OfConversation):
     """Ratings of answers."""
 
+    turn_path = "turn"
     conversation_path = "turn__conversation"
     id_paths = ("turn__conversation", "turn")
 

@@ -119,9 +119,12 @@ def read_page(
 
 
 def read_shared_page(last: Turn, query: Mapping[str, str]) -> tuple[TurnRecord, ...]:
-    """Read the page that a request asks for of the branch that ends with this turn: it has at least one turn."""
+    """Read the page that a request asks for of the branch that ends with this turn; none where all was deleted."""
     found = branches.path_to(last)
     backwards = found.order_by("-number")
+    newest = backwards.values_list("number", flat=True).first()
+    if newest is None:
+        return ()
     before, since = parse_number(query.get("before")), parse_number(query.get("since"))
     if since is None and before is not None:
         numbers = fitting(backwards.filter(number__lt=max(2, before)))
@@ -130,7 +133,7 @@ def read_shared_page(last: Turn, query: Mapping[str, str]) -> tuple[TurnRecord, 
         since = _number_of(query.get("open"), last.conversation_id)
         since = None if since in numbers else since
     if since is not None:
-        numbers = fitting(found.filter(number__gte=min(since, last.number)))
+        numbers = fitting(found.filter(number__gte=min(since, newest)))
     return load_records([*found.filter(number__range=(min(numbers), max(numbers)))])
 
 

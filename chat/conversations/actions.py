@@ -218,11 +218,13 @@ def restore_message(turn: Turn) -> None:
 
 
 def retitle(conversation: Conversation) -> None:
-    """Name a conversation by its first question, unless its owner has named it."""
+    """Name a conversation, and its links, by its first question, unless its owner has named it."""
     if conversation.is_renamed:
         return
     first = conversation.turns.filter(is_active=True).order_by("number").first()
-    conversation.title = title_from(eventlog.question_of(first)) if first else ""
+    title = title_from(eventlog.question_of(first)) if first else ""
+    conversation.shares.filter(title=conversation.title).update(title=title)
+    conversation.title = title
     conversation.save(update_fields=["title"])
 
 

@@ -66,8 +66,17 @@ def text_of(attachment: Attachment) -> str:
 
 
 def listed(conversation: Conversation) -> QuerySet[Attachment]:
-    """Return the files of a conversation without their contents."""
-    return Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
+    """Return the files of a conversation without their contents; none that only deleted messages have."""
+    found = Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
+    asked = Event.objects.filter(conversation=conversation, type=UserMessage.type)
+    lists = asked.filter(turn__deleted_at__isnull=False).values_list("public__attachments", flat=True)
+    deleted = {file["id"] for files in lists for file in files or ()}
+    if not deleted:
+        return found
+    lists = asked.filter(turn__deleted_at=None).values_list("public__attachments", flat=True)
+    queued = QueuedMessage.objects.filter(conversation=conversation).values_list("attachments", flat=True)
+    used = {file["id"] for files in (*lists, *queued) for file in files or ()}
+    return found.exclude(pk__in=deleted - used)
 
 
 def claim(conversation: Conversation, ids: Collection[uuid.UUID]) -> tuple[AttachedFile, ...]:

@@ -7,18 +7,17 @@ The log holds every branch; ``Turn.is_active`` marks the selected path. A child 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from chat.eventlog import attachments
-from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
+from chat.models import Checkpoint, Conversation, Event, Feedback, StoredCard, Turn
 from reasoning.events import Compaction, UserMessage
 
-Parents = Mapping[uuid.UUID, uuid.UUID | None]
 # The versions of a question, each with the turns that answer it. The oldest come first in both.
 Versions = tuple[tuple[uuid.UUID, ...], ...]
 
@@ -35,53 +34,75 @@ def select(turn: Turn) -> None:
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     if turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunningError(str(turn.conversation_id))
-    # In Python: Django has no recursive queries.
-    parents = _parents(turn.conversation_id)
-    path = set(_up(_youngest_below(turn.pk, parents), parents))
+    tree = _Tree(turn.conversation_id)
+    path = set(tree.up(tree.youngest_below(turn.pk)))
     turns.filter(is_active=True).exclude(pk__in=path).update(is_active=False)
-    turns.filter(is_active=False, pk__in=path, deleted_at=None).update(is_active=True)
+    turns.filter(is_active=False, pk__in=path).update(is_active=True)
 
 
 @transaction.atomic
 def delete(turn: Turn) -> None:
-    """Take a question with its answer out of its conversation. What was asked after it stays. Raises TurnRunningError.
+    """Take a question with its answer out of its conversation. Raises TurnRunningError.
 
-    It can be restored until ``purge_deleted``.
+    Where its question has another version, or its answer, that one is shown; else what was asked after it stays. It
+    can be restored until ``purge_deleted``.
     """
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     if turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunningError(str(turn.conversation_id))
+    is_shown = turns.filter(pk=turn.pk, is_active=True).exists()
+    place = [pk for answers in versions([turn])[turn.pk] for pk in answers] if is_shown else [turn.pk]
     turns.filter(pk=turn.pk).update(is_active=False, deleted_at=timezone.now())
+    _renumber_below(turn, -1)
+    if len(place) > 1:
+        at = place.index(turn.pk)
+        select(turns.get(pk=(place[at + 1 :] or place[at - 1 : at])[0]))
     _forget_what_repeats(turn)
 
 
 @transaction.atomic
 def restore(turn: Turn) -> None:
-    """Undo a deletion: the turn is back in its place, or a version beside the one that was asked there meanwhile."""
+    """Undo a deletion: the turn is shown again, or is a version beside the one that was asked there meanwhile."""
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
-    is_free = not turns.filter(is_active=True, number=turn.number).exists()
-    turns.filter(pk=turn.pk).update(is_active=is_free, deleted_at=None)
+    asked_since = turns.filter(is_active=True, started_at__gt=turn.deleted_at)
+    if not turns.filter(pk=turn.pk, deleted_at__isnull=False).update(deleted_at=None):
+        return
+    _renumber_below(turn, 1)
+    if not asked_since.exists():
+        select(turn)
+    else:
+        tree = _Tree(turn.conversation_id)
+        above = tree.parents[turn.pk]
+        beside = [pk for pk, parent in tree.parents.items() if parent == above and pk != turn.pk]
+        is_free = above is None or turns.filter(pk=above, is_active=True).exists()
+        is_free = is_free and not turns.filter(pk__in=beside, is_active=True).exists()
+        turns.filter(pk=turn.pk).update(is_active=is_free)
     _forget_what_repeats(turn)
 
 
 def purge_deleted(before: datetime) -> None:
     """Delete the texts and files of the turns that were deleted before this moment."""
-    for turn in Turn.objects.filter(Exists(Event.objects.filter(turn=OuterRef("pk"))), deleted_at__lt=before):
+    has_text = Exists(Event.objects.filter(turn=OuterRef("pk")).exclude(public={}))
+    for turn in Turn.objects.filter(has_text, deleted_at__lt=before):
         with transaction.atomic():
             asked = turn.events.filter(type=UserMessage.type).values_list("public__attachments", flat=True)
             files = [file["id"] for listed in asked for file in listed or ()]
-            turn.events.all().delete()
+            # The title is indexed with the first event, which stays without its text.
+            turn.events.exclude(seq=1).delete()
+            turn.events.update(public={}, sealed=None)
             attachments.delete_unused(turn.conversation_id, files)
             StoredCard.objects.filter(turn=turn).delete()
             Checkpoint.objects.filter(turn=turn).delete()
+            Feedback.objects.filter(turn=turn).delete()
             Turn.objects.filter(pk=turn.pk).update(error_message="", error_detail="", error_params={})
 
 
 def _forget_what_repeats(turn: Turn) -> None:
     """Delete summaries of earlier messages and counted sizes of requests that may have this turn in them."""
     Event.objects.filter(conversation=turn.conversation_id, type=Compaction.type).delete()
+    Turn.objects.filter(conversation=turn.conversation_id).update(context_anchor=None)
     StoredCard.objects.filter(turn__conversation=turn.conversation_id).update(context_key="")
 
 
@@ -103,13 +124,9 @@ def is_newest(turn: Turn) -> bool:
 
 
 def path_to(turn: Turn) -> QuerySet[Turn]:
-    """Return the turns from the first one to this, whatever is selected now."""
-    on_path = list(_up(turn.pk, _parents(turn.conversation_id)))
-    return (
-        Turn.objects.filter(pk__in=on_path, deleted_at=None)
-        .select_related("feedback", "stored_card")
-        .order_by("number")
-    )
+    """Return the turns from the first one to this, whatever is selected now; none that was deleted."""
+    on_path = list(_Tree(turn.conversation_id).up(turn.pk))
+    return Turn.objects.filter(pk__in=on_path).select_related("feedback", "stored_card").order_by("number")
 
 
 def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
@@ -119,13 +136,12 @@ def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
     """
     if not turns:
         return {}
-    parents = {turn.parent_id for turn in turns}
-    same_place = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
-    found = Turn.objects.filter(same_place, conversation=turns[0].conversation_id, deleted_at=None)
-    found = found.exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False).order_by("started_at", "pk")
+    tree = _Tree(turns[0].conversation_id)
+    parents = {tree.parents[turn.pk] for turn in turns}
     by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
-    for pk, parent in found.values_list("pk", "parent_id"):
-        by_parent.setdefault(parent, []).append(pk)
+    for pk, parent in tree.parents.items():
+        if parent in parents and not (pk in tree.deleted or pk in tree.replaced):
+            by_parent.setdefault(parent, []).append(pk)
     several = [pk for place in by_parent.values() if len(place) > 1 for pk in place]
     asked = Event.objects.filter(turn__in=several, type=UserMessage.type) if several else Event.objects.none()
     questions = {
@@ -138,29 +154,54 @@ def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
         for pk in place:
             by_question.setdefault(questions.get(pk, pk), []).append(pk)
         found_versions[above] = tuple(map(tuple, by_question.values()))
-    return {turn.pk: found_versions[turn.parent_id] for turn in turns}
+    return {turn.pk: found_versions[tree.parents[turn.pk]] for turn in turns}
 
 
-def _parents(conversation_id: uuid.UUID) -> dict[uuid.UUID, uuid.UUID | None]:
-    """Return each turn's parent, the oldest turns first."""
-    found = Turn.objects.filter(conversation=conversation_id).order_by("started_at", "number")
-    return dict(found.values_list("pk", "parent_id"))
-
-
-def _youngest_below(turn_id: uuid.UUID, parents: Parents) -> uuid.UUID:
-    """Return the youngest turn that descends from this one, or itself."""
-    below, youngest = {turn_id}, turn_id
-    for pk, parent in parents.items():
+def _renumber_below(turn: Turn, by: int) -> None:
+    """Change the numbers of all turns that descend from this one."""
+    below = {turn.pk}
+    turns = Turn.objects.filter(conversation=turn.conversation_id)
+    for pk, parent in turns.order_by("started_at", "number").values_list("pk", "parent_id"):
         if parent in below:
             below.add(pk)
-            youngest = pk
-    return youngest
+    turns.filter(pk__in=below - {turn.pk}).update(number=F("number") + by)
 
 
-def _up(turn_id: uuid.UUID | None, parents: Parents) -> Iterator[uuid.UUID]:
-    """Yield a turn and all above it. Every turn comes once, so that even a cycle ends."""
-    seen: set[uuid.UUID] = set()
-    while turn_id is not None and turn_id in parents and turn_id not in seen:
-        seen.add(turn_id)
-        yield turn_id
-        turn_id = parents[turn_id]
+class _Tree:
+    """The turns of a conversation, the oldest first. In Python: Django has no recursive queries.
+
+    ``parents``: of each turn the next one above that is not deleted, so that what came after a deleted turn stays.
+    ``replaced``: questions that were never asked, and are no version to go back to.
+    """
+
+    def __init__(self, conversation_id: uuid.UUID) -> None:
+        self.parents: dict[uuid.UUID, uuid.UUID | None] = {}
+        self.deleted: set[uuid.UUID] = set()
+        self.replaced: set[uuid.UUID] = set()
+        rows = Turn.objects.filter(conversation=conversation_id).order_by("started_at", "number", "pk")
+        for pk, parent, deleted_at, error_code, is_active in rows.values_list(
+            "pk", "parent_id", "deleted_at", "error_code", "is_active"
+        ):
+            self.parents[pk] = self.parents.get(parent) if parent in self.deleted else parent
+            if deleted_at:
+                self.deleted.add(pk)
+            if error_code == Turn.UNASKED_AND_REPLACED and not is_active:
+                self.replaced.add(pk)
+
+    def youngest_below(self, turn_id: uuid.UUID) -> uuid.UUID:
+        """Return the youngest turn that descends from this one, or itself."""
+        below, youngest = {turn_id}, turn_id
+        for pk, parent in self.parents.items():
+            if parent in below and pk not in self.deleted:
+                below.add(pk)
+                youngest = pk
+        return youngest
+
+    def up(self, turn_id: uuid.UUID | None) -> Iterator[uuid.UUID]:
+        """Yield a turn, unless it is deleted, and all above it. Every turn comes once, so that even a cycle ends."""
+        seen: set[uuid.UUID] = set()
+        while turn_id is not None and turn_id in self.parents and turn_id not in seen:
+            seen.add(turn_id)
+            if turn_id not in self.deleted:
+                yield turn_id
+            turn_id = self.parents[turn_id]

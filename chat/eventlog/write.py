@@ -133,11 +133,12 @@ def open_turn(
     if position.has_running:
         raise TurnRunningError(str(conversation.pk))
     if replaces:
-        if not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
+        present = conversation.turns.filter(pk=replaces.pk, is_active=True).first()
+        if present is None:
             raise InactiveBranchError(str(replaces.pk))
-        branches.deactivate_from(replaces)
+        branches.deactivate_from(present)
         position = read_position(conversation)
-        parent, number = replaces.parent, replaces.number
+        parent, number = present.parent, present.number
     else:
         parent = position.newest
         number = parent.number + 1 if parent else 1

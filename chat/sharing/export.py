@@ -33,6 +33,7 @@ from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
 from chat.error_texts import error_text, turn_error_text
+from chat.eventlog import attachments
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Prompt, Turn
@@ -310,7 +311,7 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         with override(language):
             archive.writestr(f"conversations/{name}.md", as_markdown(export))
             archive.writestr(f"conversations/{name}.json", as_json(export))
-        return list(conversation.attachments.exclude(sent_at=None).values_list("pk", flat=True))
+        return list(attachments.listed(conversation).exclude(sent_at=None).values_list("pk", flat=True))
 
     @sync_to_async
     def write_file(pk: uuid.UUID) -> None:

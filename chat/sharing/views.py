@@ -37,6 +37,7 @@ from chat import eventlog
 from chat.cards import build, pagination
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
+from chat.eventlog import branches
 from chat.eventlog.link_tokens import token_of
 from chat.html import arender
 from chat.models import Conversation, ConversationImport, Share
@@ -279,9 +280,11 @@ def shared_page(
 ) -> HttpResponse:
     """Draw a page of a link, or of the preview of this choice."""
     records = pagination.read_shared_page(link.last_turn, request.GET)
+    if not records:
+        return not_indexed(render(request, "chat/sharing/shared_gone.html", status=404))
     chosen = choice.fields() if choice else {}
     first, last = records[0].turn, records[-1].turn
-    is_newest = last.pk == link.last_turn_id
+    is_newest = not branches.path_to(link.last_turn).filter(number__gt=last.number).exists()
     context = {
         "title": links.shared_title(link),
         "link": link,

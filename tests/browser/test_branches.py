@@ -59,6 +59,20 @@ def test_question_is_saved_and_sent_later(visit, offline):
 
 
 @pytest.mark.slow
+def test_message_is_deleted_and_comes_back(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.asks(FIRST).ends()
+    demo.asks("And in short?").ends()
+
+    demo.answer(0).root.get_by_role("button", name="Delete").click()
+    expect(demo.page.locator(".question")).to_have_text(["And in short?"])
+    demo.page.get_by_role("button", name="Undo").click()
+
+    expect(demo.page.locator(".question")).to_have_text([FIRST, "And in short?"])
+
+
+@pytest.mark.slow
 def test_escape_and_cancel_leave_a_question_unchanged(visit, offline):
     demo = visit(offline)
     demo.reads_finished()

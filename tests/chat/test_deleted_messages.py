@@ -32,7 +32,7 @@ def talk(conversation):
 
 
 def second_of(conversation) -> Turn:
-    return conversation.turns.get(number=2)
+    return conversation.turns.get(events__type=UserMessage.type, events__public__text=f"Second {CANARY}?")
 
 
 def delete(person, turn: Turn):
@@ -111,7 +111,8 @@ def test_question_after_a_deleted_one_keeps_its_place_when_it_is_asked_again(ali
     again = open_turn(talk.pk, text="Third again?", replaces=third)
     end_turn(again, [AssistantMessage(text="Again.")])
 
-    assert (again.number, again.parent_id) == (3, third.parent_id)
+    third.refresh_from_db()
+    assert (again.number, again.parent_id) == (third.number, third.parent_id)
     assert branches.versions([again])[again.pk] == ((third.pk,), (again.pk,))
     branches.select(third)
     assert not second_of(talk).is_active
@@ -159,6 +160,90 @@ def test_title_made_from_a_deleted_question_is_made_from_the_next(alice, talk):
     delete(alice, second_of(talk))
     talk.refresh_from_db()
     assert talk.title == "My own"
+
+
+def questions_of(talk) -> list[str]:
+    return [eventlog.question_of(turn) for turn in talk.turns.filter(is_active=True).order_by("number")]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_numbers_of_the_others_have_no_gap(alice, talk, number):
+    turn = talk.turns.get(number=number)
+    delete(alice, turn)
+
+    page = client_of(alice).get(f"/chats/{talk.pk}/").content.decode()
+    assert list(talk.turns.filter(is_active=True).order_by("number").values_list("number", flat=True)) == [1, 2]
+    assert 'id="earlier"' not in page
+    client_of(alice).post(f"/chats/{talk.pk}/turns/{turn.pk}/restore/")
+
+    assert list(talk.turns.order_by("number").values_list("number", "is_active")) == [(1, True), (2, True), (3, True)]
+
+
+def test_deleted_version_gives_way_to_another_and_comes_back(alice, talk):
+    second = second_of(talk)
+    other = open_turn(talk.pk, text="Second otherwise?", replaces=second)
+    end_turn(other, [AssistantMessage(text="Otherwise.")])
+
+    delete(alice, other)
+    assert questions_of(talk) == ["First?", f"Second {CANARY}?", "Third?"]
+    client_of(alice).post(f"/chats/{talk.pk}/turns/{other.pk}/restore/")
+
+    assert questions_of(talk) == ["First?", "Second otherwise?"]
+    delete(alice, other)
+    delete(alice, second)
+    assert questions_of(talk) == ["First?", "Third?"]
+
+
+def test_questions_after_a_deleted_version_are_reached_as_a_version(alice, talk):
+    second = second_of(talk)
+    other = open_turn(talk.pk, text="Second otherwise?", replaces=second)
+    end_turn(other, [AssistantMessage(text="Otherwise.")])
+    branches.select(second)
+
+    delete(alice, second)
+
+    third = talk.turns.get(pk=talk.turns.get(parent=second).pk)
+    assert questions_of(talk) == ["First?", "Second otherwise?"]
+    assert branches.versions([other])[other.pk] == ((third.pk,), (other.pk,))
+    branches.select(third)
+    assert questions_of(talk) == ["First?", "Third?"]
+
+
+def test_file_is_gone_with_the_last_message_that_has_it(alice, conversation):
+    file = attach(conversation, "notes.txt", CANARY.encode())
+    first = open_turn(conversation.pk, text="With a file?", attached=[file.pk])
+    end_turn(first, [AssistantMessage(text="Yes.")])
+    same = open_turn(conversation.pk, text="With a file?", replaces=first, attached=[file.pk])
+    end_turn(same, [AssistantMessage(text="Yes, again.")])
+    url = f"/chats/{conversation.pk}/attachments/{file.pk}/"
+
+    delete(alice, same)
+    assert client_of(alice).get(url).status_code == 200
+    delete(alice, first)
+    assert [client_of(alice).get(one).status_code for one in (url, f"{url}file/")] == [404, 404]
+    client_of(alice).post(f"/chats/{conversation.pk}/turns/{first.pk}/restore/")
+
+    assert client_of(alice).get(url).status_code == 200
+
+
+def test_link_whose_messages_are_all_deleted_is_gone_with_its_title(alice, conversation):
+    turn = make_turn(conversation, question=f"{CANARY}?")
+    link = create_link(alice, type(conversation).objects.get(pk=conversation.pk), Choice(), days=7)
+    delete(alice, turn)
+    answer = client_of(alice).get(f"/s/{token_of(link)}/")
+
+    link.refresh_from_db()
+    assert (answer.status_code, link.title) == (404, "")
+    assert CANARY not in answer.content.decode()
+
+
+def test_conversation_is_found_by_its_title_after_a_purge(alice, talk):
+    actions.rename(talk, "Quokkas")
+    delete(alice, talk.turns.get(number=1))
+    Turn.objects.filter(deleted_at__isnull=False).update(deleted_at=timezone.now() - timedelta(minutes=5))
+    actions.purge()
+
+    assert f"/chats/{talk.pk}/" in client_of(alice).get("/chats/?q=Quokkas").content.decode()
 
 
 def test_api_deletes_a_message_once(alice, talk):

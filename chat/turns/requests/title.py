@@ -11,7 +11,7 @@ from django.conf import settings
 from chat.conversations import model_choice
 from chat.conversations.titles import title_from
 from chat.live.publish import publish_changes
-from chat.models import Conversation
+from chat.models import Conversation, Turn
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.side_request import ask_aside
@@ -30,7 +30,8 @@ async def write_title(started: StartedTurn, answer: str) -> None:
     if not settings.MODEL_TITLES or turn.number > 1 or started.replaces or chosen.config.is_offline or not answer:
         return
     # A temporary conversation is never listed.
-    unnamed = Conversation.objects.filter(pk=turn.conversation_id, is_renamed=False, expires_at=None)
+    present = Turn.objects.filter(pk=turn.pk, deleted_at=None).values("conversation")  # it may be deleted meanwhile
+    unnamed = Conversation.objects.filter(pk__in=present, is_renamed=False, expires_at=None)
     if not await unnamed.aexists():
         return
     try:
