@@ -45,7 +45,7 @@ class HtmxHttpRequest(HttpRequest):
 
 
 def request_user(request: HttpRequest) -> User:
-    """Return the signed-in user of a request that has passed LoginRequiredMiddleware."""
+    """Return the signed-in user of a request that has passed SignInMiddleware."""
     return cast("User", request.user)
 
 

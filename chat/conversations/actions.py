@@ -199,7 +199,8 @@ def delete_message(turn: Turn) -> None:
     """Take a question with its answer out of its conversation, which can be undone. Raises InvalidInputError."""
     with refusals_in_words():
         branches.delete(turn)
-    retitle(turn.conversation)
+    if turn.number == 1:
+        retitle(turn.conversation)
     publish_changes(turn.conversation_id, "redraw", "model", "settings")
 
 
@@ -213,12 +214,13 @@ def find_deleted_message(conversation: Conversation, turn_id: object) -> Turn | 
 def restore_message(turn: Turn) -> None:
     """Undo the deletion of a message."""
     branches.restore(turn)
-    retitle(turn.conversation)
+    if turn.number == 1:
+        retitle(turn.conversation)
     publish_changes(turn.conversation_id, "redraw", "model", "settings")
 
 
 def retitle(conversation: Conversation) -> None:
-    """Name a conversation, and its links, by its first question, unless its owner has named it."""
+    """Name a conversation, and its links, by the first question that it has now, unless its owner has named it."""
     if conversation.is_renamed:
         return
     first = conversation.turns.filter(is_active=True).order_by("number").first()

@@ -171,6 +171,15 @@ def test_redirect_to_another_site_is_not_followed(client, alice):
     assert response["Location"] == "/"
 
 
+def test_part_of_a_page_without_a_session_sends_the_whole_page_to_the_sign_in(client):
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/chats/?q=a"}
+
+    answer = client.get("/chats/", headers=headers)
+
+    assert (answer.status_code, answer["HX-Redirect"]) == (200, "/accounts/login/?next=/chats/%3Fq%3Da")
+    assert answer.content == b""
+
+
 def test_sign_in_needs_a_csrf_token(alice):
     assert sign_in(Client(enforce_csrf_checks=True)).status_code == 403
 

@@ -162,6 +162,16 @@ def test_title_made_from_a_deleted_question_is_made_from_the_next(alice, talk):
     assert talk.title == "My own"
 
 
+def test_title_of_a_model_stays_when_a_later_message_is_deleted(alice, talk):
+    talk.title = "Three short words"
+    talk.save()
+
+    delete(alice, second_of(talk))
+
+    talk.refresh_from_db()
+    assert talk.title == "Three short words"
+
+
 def questions_of(talk) -> list[str]:
     return [eventlog.question_of(turn) for turn in talk.turns.filter(is_active=True).order_by("number")]
 
