@@ -80,7 +80,7 @@ class Skipped(NamedTuple):
     name: str
 
 
-class Refused(NamedTuple):
+class RefusedUpload(NamedTuple):
     """Why the upload isn't read, or no further."""
 
     reason: str
@@ -112,7 +112,7 @@ def read_uploads(connection: Connection[Any, Any], names: Sequence[str], limits:
                 for json_name, json_file in json_files(file, name):
                     read_json(connection, json_name, json_file, limits)
             except UnreadableError as error:
-                connection.send(Refused(str(error)))
+                connection.send(RefusedUpload(str(error)))
         connection.send(Done())
 
 

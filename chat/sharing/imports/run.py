@@ -27,6 +27,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from accounts.models import User
 from chat import db_errors, eventlog
@@ -42,7 +43,7 @@ from chat.sharing.imports.reader import (
     Done,
     Found,
     FoundTurns,
-    Refused,
+    RefusedUpload,
     Skipped,
     read_uploads,
     shown_name,
@@ -177,17 +178,14 @@ def save_progress(run: ConversationImport, report: Report, **fields: object) -> 
 
 def save_end(run: ConversationImport, report: Report, error: str) -> None:
     """Store how an import ended, also where the database that ended it is away for a while."""
-    patience_ends_at = time.monotonic() + MAX_S
-    while True:
-        try:
-            save_progress(run, report, error=error, ended_at=timezone.now())
-        except DatabaseError as outage:
-            if not db_errors.is_outage(outage) or turn_manager.is_draining() or time.monotonic() > patience_ends_at:
-                raise
-            connections.close_all()
-            time.sleep(STORE_AGAIN_S)
-        else:
-            return
+    retrying = Retrying(
+        retry=retry_if_exception(db_errors.is_outage),
+        wait=wait_fixed(STORE_AGAIN_S),
+        stop=stop_after_delay(MAX_S) | (lambda _state: turn_manager.is_draining()),
+        before_sleep=lambda _state: connections.close_all(),
+        reraise=True,
+    )
+    retrying(save_progress, run, report, error=error, ended_at=timezone.now())
 
 
 def import_files(run: ConversationImport, files: Sequence[Upload], report: Report) -> None:
@@ -214,7 +212,7 @@ def import_files(run: ConversationImport, files: Sequence[Upload], report: Repor
                     import_conversation(run.owner, connection, found, report, ends_at)
                 case Skipped(reason, name):
                     report.skip(reason, name)
-                case Refused(reason):
+                case RefusedUpload(reason):
                     refusals.append(reason)
                 case Done():
                     break
