@@ -178,10 +178,11 @@ def save_progress(run: ConversationImport, report: Report, **fields: object) -> 
 
 def save_end(run: ConversationImport, report: Report, error: str) -> None:
     """Store how an import ended, also where the database that ended it is away for a while."""
+    is_late = stop_after_delay(MAX_S)
     retrying = Retrying(
         retry=retry_if_exception(db_errors.is_outage),
         wait=wait_fixed(STORE_AGAIN_S),
-        stop=stop_after_delay(MAX_S) | (lambda _state: turn_manager.is_draining()),
+        stop=lambda state: turn_manager.is_draining() or is_late(state),
         before_sleep=lambda _state: connections.close_all(),
         reraise=True,
     )
