@@ -65,9 +65,14 @@ def text_of(attachment: Attachment) -> str:
     return str(encryption.decrypt(attachment.sealed_text)) if attachment.sealed_text is not None else ""
 
 
+def all_files(conversation: Conversation) -> QuerySet[Attachment]:
+    """Return the files of a conversation without their contents, also those of deleted messages."""
+    return Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
+
+
 def listed(conversation: Conversation) -> QuerySet[Attachment]:
     """Return the files of a conversation without their contents; none that only deleted messages have."""
-    found = Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
+    found = all_files(conversation)
     asked = Event.objects.filter(conversation=conversation, type=UserMessage.type)
     lists = asked.filter(turn__deleted_at__isnull=False).values_list("public__attachments", flat=True)
     deleted = {file["id"] for files in lists for file in files or ()}
@@ -111,7 +116,7 @@ def delete_unused(conversation_id: uuid.UUID, ids: Sequence[str], *, besides: Qu
 
 def unsent(conversation: Conversation) -> tuple[AttachedFile, ...]:
     """Return the files that wait for the next message, without their contents."""
-    return tuple(map(described, listed(conversation).filter(sent_at=None)))
+    return tuple(map(described, all_files(conversation).filter(sent_at=None)))
 
 
 def described(file: Attachment) -> AttachedFile:
