@@ -1,4 +1,4 @@
-"""Shared by the staff's pages: read-only rows, masked texts, and no rows of deleted or expired conversations."""
+"""Shared by the staff's pages: read-only rows, masked texts, and no rows of deleted or temporary conversations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MaskedSearchMixin(DeclaredLookupsMixin):
 
 
 class OfConversation(MaskedSearchMixin, ReadOnlyAdmin):
-    """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs.
+    """Rows of conversations that staff may list. ``conversation_path`` leads to theirs.
 
     ``turn_path`` leads to their turn, where they are of one; those of deleted turns are left out too.
 
@@ -62,8 +62,7 @@ class OfConversation(MaskedSearchMixin, ReadOnlyAdmin):
     list_select_related = ("conversation",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        # Conversation.objects leaves out deleted and expired ones
-        listed = Conversation.objects.order_by().values("pk")
+        listed = listed_conversations().order_by().values("pk")
         found = super().get_queryset(request).filter(**{f"{self.conversation_path}__in": listed})
         return found.filter(**{f"{self.turn_path}__deleted_at": None}) if self.turn_path else found
 
@@ -101,6 +100,11 @@ class LabelledValuesFilter(admin.AllValuesFieldListFilter):
             {**choice, "display": translate_stored(str(choice["display"]).partition("#")[0]) or empty}
             for choice in super().choices(changelist)
         )
+
+
+def listed_conversations() -> QuerySet[Conversation]:
+    """Return the conversations that staff may list: temporary ones are listed nowhere, as for their owner."""
+    return Conversation.objects.filter(expires_at=None)
 
 
 def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:

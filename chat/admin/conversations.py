@@ -26,6 +26,7 @@ from chat.admin.base import (
     OfConversation,
     ReadOnlyInline,
     counted,
+    listed_conversations,
     title_of,
 )
 from chat.admin.statistics import urls as statistics_urls
@@ -117,18 +118,18 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnlyAdmin):
     change_form_template = "admin/chat/conversation/change_form.html"
     view_on_site = False  # it is its owner's alone
 
-    list_display = ("masked_title", "owner", "turn_count", "is_temporary", "updated_at")
-    list_filter = ("updated_at", ("expires_at", admin.EmptyFieldListFilter))
+    list_display = ("masked_title", "owner", "turn_count", "updated_at")
+    list_filter = ("updated_at",)
     list_select_related = ("owner",)
     search_fields = ("title", "owner__username")
     search_help_text = gettext_lazy("Search titles and owners")
     fields = (
-        *("masked_title", "owner", "profile", "reasoning", "is_pinned", "expires_at", "created_at", "updated_at"),
+        *("masked_title", "owner", "profile", "reasoning", "is_pinned", "created_at", "updated_at"),
         *("all_turns", "all_events"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        found: QuerySet[Conversation] = super().get_queryset(request)
+        found: QuerySet[Conversation] = super().get_queryset(request).filter(pk__in=listed_conversations())
         return found.annotate(turns_=counted(Turn.objects.filter(is_active=True), "conversation"))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Conversation | None:
@@ -163,10 +164,6 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnlyAdmin):
     def all_events(self, conversation: Any) -> SafeString:
         url = reverse("admin:chat_event_changelist", query={"q": conversation.pk})
         return format_html('<a href="{}">{}</a>', url, _("All events"))
-
-    @admin.display(description=gettext_lazy("temporary"), boolean=True)
-    def is_temporary(self, conversation: Conversation) -> bool:
-        return conversation.is_temporary
 
 
 @admin.register(Turn)

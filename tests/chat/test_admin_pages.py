@@ -153,10 +153,10 @@ def test_summary_and_steps_are_hidden_where_the_site_shows_no_reasoning(client, 
     assert [word for word in ("Looked.", "turbines", "searchFilings") if word in page] == []
 
 
-@pytest.mark.parametrize("ended", ["deleted_at", "expires_at"])
-def test_deleted_and_expired_conversations_are_hidden_from_staff(client, turn, ended):
+@pytest.mark.parametrize("change", [{"deleted_at": -1}, {"expires_at": -1}, {"expires_at": 24}], ids=str)
+def test_deleted_and_temporary_conversations_are_hidden_from_staff(client, turn, change):
     sign_in_staff(client)
-    Conversation.all_objects.update(**{ended: timezone.now()})
+    Conversation.all_objects.update(**{at: timezone.now() + timedelta(hours=hours) for at, hours in change.items()})
 
     for model, row in (("conversation", turn.conversation), ("turn", turn), ("event", turn.events.first())):
         listed = client.get(reverse(f"admin:chat_{model}_changelist"))
