@@ -94,11 +94,13 @@ def search(texts: Sequence[AttachedText], query: str) -> tuple[Source, ...]:
 def found_passage(one: AttachedText, passage: TextPassage) -> Source:
     return Source(
         ref=0,
-        filing=one.name,
-        company="",
+        kind="attachment",
+        title=one.name,
+        publisher="",
         date=None,
         period=None,
         section=f"page {passage.page}" if passage.page else "",
+        page=passage.page or None,
         anchor=f"#{passage.fragment}",
         url=f"{one.url}#{passage.fragment}",
         text=passage.text,

@@ -262,7 +262,8 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
             ref=numbers[ref],
             url=reader_url(of_source[0].url, [one.quote for one in of_source if one.quote and one.verified]),
             label=cite_label(of_source[0]),
-            company=of_source[0].company,
+            kind=of_source[0].kind,
+            publisher=of_source[0].publisher,
             excerpts=tuple(
                 dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if one.snippet or one.quote)
             ),

@@ -12,6 +12,7 @@ from typing import Literal
 
 from django.utils.safestring import SafeString
 
+from reasoning.citations import SourceKind
 from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
@@ -180,7 +181,8 @@ class SourceView:
     ref: int
     url: str
     label: str
-    company: str = ""
+    kind: SourceKind
+    publisher: str = ""
     excerpts: tuple[ExcerptView, ...] = ()
     anchor: str = ""  # on a shared page: the id of its passage there
 

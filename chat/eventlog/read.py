@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from django.db import connection
@@ -13,6 +11,7 @@ from django.db import connection
 from chat.eventlog import attachments, encryption
 from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
 from chat.models import Checkpoint, Event, Turn
+from chat.tools.passages import passages_from_json
 from reasoning.citations import Source
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, ToolResult, UserMessage
@@ -20,7 +19,6 @@ from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.visibility import EXCERPT_CHARS, Visibility
 
-_SOURCE_FIELDS = tuple(field.name for field in fields(Source))
 # Characters: a little more than an excerpt, so that mostly one piece is enough.
 REDACTED_AT_ONCE = 1000
 # Written out, since every request is planned from it: building it anew takes longer than reading a short log.
@@ -119,14 +117,8 @@ def sources_of(turn: Turn) -> tuple[Source, ...]:
     sealed = (
         turn.events.filter(type=ToolResult.type, sealed__isnull=False).order_by("seq").values_list("sealed", flat=True)
     )
-    found: list[Source] = []
-    for each in sealed:
-        try:
-            passages = json.loads(encryption.decrypt(each or b"").get("output", ""))["passages"]
-            found += [Source(**{name: passage.get(name, "") for name in _SOURCE_FIELDS}) for passage in passages]
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # a tool that returns other text, or one that was cut
-    return tuple(found)
+    outputs = (encryption.decrypt(each or b"").get("output", "") for each in sealed)
+    return tuple(source for output in outputs for source in passages_from_json(output))
 
 
 def open_calls(record: TurnRecord) -> tuple[Mapping[str, Any], ...]:

@@ -109,8 +109,9 @@ def found_passage(passage: Passage, terms: Iterable[str]) -> Source:
     filing = passage.filing
     return Source(
         ref=0,
-        filing=filing.form,
-        company=filing.company,
+        kind="filing",
+        title=filing.form,
+        publisher=filing.company,
         date=filing.filed_on.isoformat() if filing.filed_on else None,
         period=filing.period_on.isoformat() if filing.period_on else None,
         section=passage.section,

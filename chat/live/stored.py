@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -135,6 +135,4 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
 
 
 def _source(ref: int, url: str) -> list[Source]:
-    names = ("filing", "company", "date", "period", "section", "anchor", "url", "text", "snippet")
-    passages = read_passages(url).passages
-    return [Source(ref=ref, **{name: getattr(passage, name) for name in names}) for passage in passages]
+    return [replace(passage, ref=ref) for passage in read_passages(url).passages]

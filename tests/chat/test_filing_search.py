@@ -44,20 +44,20 @@ def test_any_text_can_be_searched_for(text):
 def test_form_includes_amendments_and_exhibits():
     ingest(b"<p>Exhibit 99.1</p><p>Acme Corp reports net income of zebras</p>", name="acme-8k-ex99.html")
 
-    assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
+    assert [found.title for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
     assert not search_passages(SearchQuery("zebras", form="10-K")).passages
 
 
 def test_company_named_in_the_question_narrows_the_search(demo):
     found = search_passages(SearchQuery("What is Calder Ridge’s interest rate risk?"))
 
-    assert {passage.company for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
+    assert {passage.publisher for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
 
 
 def test_two_companies_named_are_both_answered(demo):
     found = search_passages(SearchQuery("Compare the interest rate risk of Northwind and Calder Ridge", limit=4))
 
-    assert len({passage.company for passage in found.passages[:2]}) == 2
+    assert len({passage.publisher for passage in found.passages[:2]}) == 2
 
 
 def test_unknown_company_gives_nothing(demo):

@@ -7,13 +7,13 @@ import pytest
 
 from chat.tools import registry
 from chat.tools.base import SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
-from chat.tools.search_filings import MAX_CONTENT_CHARS
+from chat.tools.passages import MAX_CONTENT_CHARS
 from reasoning.citations import Source
 
 
 def passage(text: str = "The ratio was 1.31.") -> Source:
     return Source(
-        0, "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
+        0, "filing", "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
     )
 
 
