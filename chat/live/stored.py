@@ -13,10 +13,11 @@ from typing import Any
 from channels.db import database_sync_to_async
 
 from chat import eventlog
+from chat.documents import sources as stores
+from chat.documents.access import reader_of
 from chat.eventlog.attachments import attached_to
 from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.eventlog.user_texts import user_text_so_far
-from chat.filings.search import read_passages
 from chat.html import BlockSplitter
 from chat.link_check import UserText
 from chat.live.blocks import BlockRenderer
@@ -96,7 +97,12 @@ def _read(conversation_id: uuid.UUID) -> tuple[TurnState, str, Sequence[Source],
     asked = user_text_so_far(conversation_id)
     if checkpoint is None or not checkpoint.state:
         return state, "", (), asked
-    sources = [source for ref, url in checkpoint.state["sources"] for source in _source(ref, url)]
+    reader = reader_of(conversation_id)
+    sources = [
+        replace(passage, ref=ref)
+        for ref, url in checkpoint.state["sources"]
+        for passage in stores.read(url, reader).passages
+    ]
     return state, checkpoint.answer, sources, asked
 
 
@@ -132,7 +138,3 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "answer_chars": len(checkpoint.answer),
         "thinking_chars": form["thinking_chars"],
     }
-
-
-def _source(ref: int, url: str) -> list[Source]:
-    return [replace(passage, ref=ref) for passage in read_passages(url).passages]

@@ -27,7 +27,7 @@ def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_
     Passages that don't fit into MAX_CONTENT_CHARS are left out from the end.
     """
     scope = {key: value for key, value in searched.items() if value is not None}
-    scope |= {"filings": result.filings, "companies": list(result.companies[:MAX_COMPANIES])}
+    scope |= {"filings": result.documents, "companies": list(result.publishers[:MAX_COMPANIES])}
     sources = tuple(replace(found, ref=ref) for ref, found in enumerate(result.passages, start=first_ref))
     while True:
         content = json.dumps(
