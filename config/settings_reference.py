@@ -31,7 +31,7 @@ def settings_page() -> str:
         "",
         "Read from the environment or from `.env`; the environment wins, and an empty value means the default. An",
         "invalid value stops the start with one line that names the variable, the value and what is allowed.",
-        "`.env` and the SQLite database lie in the data folder: `--data` of `legible-chat`, or `LEGIBLE_DATA`, otherwise",
+        "`.env` and the SQLite database lie in the data folder: `--data` of `legible-chat`, `LEGIBLE_DATA`, otherwise",
         "the checkout, or with the wheel the platform's folder for data of a user (`~/.local/share/legible-chat`).",
         "`ENV_FILE` names another file than `.env`.",
         "",
