@@ -187,6 +187,13 @@ def select_branch(turn: Turn) -> None:
     publish_changes(turn.conversation_id, "redraw", "model")  # the next request holds another history
 
 
+def keep_answer(turn: Turn) -> None:
+    """Show one of two answers that are compared; the other becomes a version. Raises InvalidInputError. Product 47."""
+    with refusals_in_words():
+        branches.keep(turn)
+    publish_changes(turn.conversation_id, "redraw", "model")
+
+
 def save_unasked(turn: Turn, message: Message) -> Turn:
     """Store an edited question on a branch of its own without asking it. Raises InvalidInputError."""
     with refusals_in_words():

@@ -222,7 +222,7 @@ const PANEL_EDGE_PX = 24; // closer to the end of a panel counts as being there
 
 // The block of an answer that still grows: its HTML up to the tip, where text is added, and the end tags behind it.
 
-let open = { element: null, html: "", end: "" }; // up to the tip and behind it, as the server knows it
+const openBlocks = new WeakMap(); // element -> { html, end }: up to the tip and behind it, as the server knows it
 
 const escape = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
 
@@ -253,14 +253,15 @@ const updateElement = (own, wanted) => {
   updateChildren(own, wanted);
 };
 
-const remember = (element) => {
-  if (open.element !== element) open = { element, html: "", end: "" };
+const openBlockOf = (element) => {
+  if (!openBlocks.has(element)) openBlocks.set(element, { html: "", end: "" });
+  return openBlocks.get(element);
 };
 
 // Each change: text that came before it, how much of the HTML stays, what follows, how much of both is finished, and
 // the end tags where they are others.
 const redrawBlock = (element, changes) => {
-  remember(element);
+  const open = openBlockOf(element);
   let finished = "";
   for (const { text, same = 0, html: added, finished: chars = 0, end = open.end } of changes) {
     const html = (open.html + escape(text)).slice(0, same) + added;
@@ -273,8 +274,7 @@ const redrawBlock = (element, changes) => {
 };
 
 const insertAtTip = (element, text) => {
-  remember(element);
-  open.html += escape(text);
+  openBlockOf(element).html += escape(text);
   const tip = element.querySelector(".tip");
   if (tip?.previousSibling?.nodeType === Node.TEXT_NODE) tip.previousSibling.appendData(text);
   else tip?.before(text);
@@ -313,7 +313,7 @@ const drawThinking = (element, { text, isWhole }) => {
 // What came since the last drawing
 
 const waiting = new Map(); // element id -> { n, text, isWhole }, of an open block also what changed before the text
-let openId = ""; // of the open block: named with the whole of it, not with its changes
+const openIds = ["", ""]; // of the open block, and of that beside it: named with the whole, not with its changes
 let drawnAt = 0;
 let timer = 0;
 
@@ -339,9 +339,9 @@ export const drawText = () => {
 export const forgetText = () => waiting.clear();
 
 // Take a text, block or thinking frame. Calls onGap when frames before this one are missing.
-export const receiveText = ({ type, n, text, html, ...change }, onGap) => {
-  if (type === "block" && change.id) openId = change.id;
-  const id = type === "thinking" ? change.id : openId;
+export const receiveText = ({ type, n, text, html, beside = false, ...change }, onGap) => {
+  if (type === "block" && change.id) openIds[Number(beside)] = change.id;
+  const id = type === "thinking" ? change.id : openIds[Number(beside)];
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };
