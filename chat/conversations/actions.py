@@ -189,6 +189,8 @@ def select_branch(turn: Turn) -> None:
 
 def keep_answer(turn: Turn) -> None:
     """Show one of two answers that are compared; the other becomes a version. Raises InvalidInputError. Product 47."""
+    if turn.compared_with_id is None:
+        raise InvalidInputError("not_compared", _("This answer is not one of two any more."))
     with refusals_in_words():
         branches.keep(turn)
     publish_changes(turn.conversation_id, "redraw", "model")

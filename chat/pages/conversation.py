@@ -66,8 +66,8 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
                 return await conversation_page(request, conversation_id, command=answer, draft=answer.draft)
             success(request, answer.text)
     except InvalidInputError as error:
-        draft = request.POST.get("text", "")
-        return await conversation_page(request, conversation_id, status=400, error=error.message, draft=draft)
+        kept = {"draft": request.POST.get("text", ""), "compared": request.POST.get("compare_model", "")}
+        return await conversation_page(request, conversation_id, status=400, error=error.message, **kept)
     # 303: a reload of the page must not send the message again
     return redirect_back(request, conversation_id)
 

@@ -171,7 +171,7 @@ class TurnManager:
         await database_sync_to_async(actions.keep_answer)(turn)
 
     async def stop(self, conversation_id: uuid.UUID) -> bool:
-        """Stop the running turn, both of two, wherever they run, and hold what is queued behind; False where none runs."""
+        """Stop what runs, both of two, in any process, and hold what is queued behind; False where nothing runs."""
         # Before the turn ends, which would start the next message.
         if await database_sync_to_async(queue.hold)(conversation_id):
             await publish(conversation_id, {"kind": "queue"})

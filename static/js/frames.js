@@ -62,7 +62,7 @@ const showStatus = () => {
 
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   const next = detail.fragment.firstElementChild;
-  if (!next?.matches(".status")) return;
+  if (!next?.matches(".status") || detail.target.closest(".comparison")) return; // of two side by side none waits
   const status = next.firstElementChild;
   const words = wordsOf(status);
   const wait = statusAt + READ_MS - performance.now();
