@@ -5,13 +5,14 @@ import json
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 
 from chat import eventlog
-from chat.models import Conversation, Turn
+from chat.models import Conversation, ModelProfile, Turn
 from chat.turns.manager import turn_manager
 from reasoning.events import AssistantMessage
 from tests.chat.asking import owner_of, signed_in
-from tests.chat.test_live_updates import all_as_reloaded, elsewhere, page_of, quick  # noqa: F401 - fixtures
+from tests.chat.live_pages import all_as_reloaded, page_of
 from tests.contract_server.fixture import running_contract_server
 from tests.factories import client_of, make_profile, open_turn
 
@@ -72,7 +73,8 @@ async def has_posted(conversation: Conversation, turn: Turn, action: str) -> int
     return answer.status_code
 
 
-async def test_both_answers_come_live_as_a_reload_shows_them_and_one_is_kept(services, alice, conversation, elsewhere):  # noqa: F811
+@pytest.mark.usefixtures("quick")
+async def test_both_answers_come_live_as_a_reload_shows_them_and_one_is_kept(services, alice, conversation, elsewhere):
     async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
         first, second = await compare(conversation)
         for service, name in zip(services, ("one", "two"), strict=True):
@@ -104,6 +106,22 @@ async def test_both_answers_come_live_as_a_reload_shows_them_and_one_is_kept(ser
 
     requests = [service.requests() for service in services]
     assert [[message["role"] for message in of[0]["body"]["messages"][1:]] for of in requests] == [["user"], ["user"]]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_events_of_both_that_are_lost_are_made_up_for(services, alice, conversation, elsewhere, monkeypatch):
+    async def lose(*_message):
+        pass
+
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        monkeypatch.setattr(get_channel_layer(), "group_send", lose)
+        turns = await compare(conversation)
+        for service, name in zip(services, ("one", "two"), strict=True):
+            await asyncio.to_thread(service.wait_for, held=name)
+        await all_as_reloaded(near, far)
+        await release(services, "one", "two")
+        await both_ended(*turns)
+        await all_as_reloaded(near, far)
 
 
 async def test_request_after_a_comparison_holds_the_answer_that_is_shown_alone(services, conversation):
@@ -143,7 +161,7 @@ async def test_stop_stops_both(services, conversation):
 
 
 async def test_failure_of_one_leaves_the_other_alone(services, conversation):
-    services[1].script([{"status": 400, "error": {"message": "No such thing."}}])
+    await ModelProfile.objects.aupdate(model="no-such-model")
     first, second = await compare(conversation)
     await release(services, "one")
 
@@ -192,11 +210,8 @@ async def test_script_compares_and_keeps(services, conversation, streams):
     headers = {"Accept": "text/event-stream"} if streams else {}
     answer = await client.post(path, form, content_type="application/json", headers=headers)
     if streams:
-        events = [
-            json.loads(line[6:])
-            for line in b"".join([part async for part in answer.streaming_content]).decode().splitlines()
-            if line.startswith("data: ")
-        ]
+        sent = b"".join([part async for part in answer.streaming_content]).decode().splitlines()
+        events = [json.loads(line[6:]) for line in sent if line.startswith("data: ")]
         first, last = events[0], events[-1]
         assert first["comparedWith"] == last["comparedWith"]
     else:
