@@ -457,7 +457,7 @@ document.addEventListener("click", ({ target }) => {
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  const tools = pendingTools && document.querySelector(pendingTools);
+  const tools = pendingTools && document.querySelector(`${pendingTools}:has(.branch)`); // not before they came
   if (!tools) return;
   pendingTools = "";
   tools.scrollIntoView({ block: "nearest" });

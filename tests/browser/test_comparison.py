@@ -68,5 +68,6 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
     demo.page.get_by_role("button", name="Keep this answer: House model").click()
     expect(group).to_have_count(0)
     expect(demo.answer().answer).to_contain_text("The second.")
+    expect(demo.page.get_by_role("button", name="Previous answer")).to_be_focused()
     demo.page.get_by_role("button", name="Previous answer").click()
     expect(demo.answer().answer).to_contain_text("The first.")
