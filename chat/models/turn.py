@@ -36,7 +36,7 @@ class Turn(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     # None for the first; the turns of one parent are the versions of one question
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
-    # Of two that answer one question side by side, each names the other until one is kept; the second is off the branch.
+    # Of two that answer one question side by side each names the other until one is kept. The second is off the branch.
     compared_with = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
     )
