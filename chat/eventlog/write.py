@@ -39,8 +39,8 @@ class InactiveBranchError(Exception):
 class LogPosition(NamedTuple):
     """Where a conversation is: its newest turn, and what runs or waits. ``last_seq``: of its log.
 
-    ``newest``: with its number, what it is compared with and the newest ``context_anchor`` of the selected branch; None:
-    no turn yet.
+    ``newest``: with its number, what it is compared with and the newest ``context_anchor`` of the selected branch;
+    None: no turn yet.
     ``has_queued``: messages are to be sent. ``running_of_owner``: how many turns of its owner run, wherever.
     """
 

@@ -361,7 +361,10 @@ class PageSession:
         return [frame for each in followed for frame in lane.frames.draw(turn, each)]
 
     def _lane_of(self, turn_id: object) -> Lane | None:
-        return next((lane for lane in self._lanes if lane.turn and lane.turn.public_id == turn_id), None)
+        for lane in self._lanes:  # for every event of everybody: no generator, no property
+            if lane.follower is not None and lane.follower.turn.public_id == turn_id:
+                return lane
+        return None
 
     async def _read_stored(self, lane: Lane, follower: TurnFollower[TurnState]) -> list[str]:
         """Bring a page up to date with a turn of another process: its checkpoint, then the events that continue it."""

@@ -68,7 +68,7 @@ class TurnManager:
         return run.live if (run := self._runs.get((conversation_id, beside))) else None
 
     def _runs_in(self, conversation_id: uuid.UUID) -> list[TurnRun]:
-        found = (self._runs.get((conversation_id, beside)) for beside in (False, True))
+        found = [self._runs.get((conversation_id, False)), self._runs.get((conversation_id, True))]
         return [run for run in found if run]
 
     @contextmanager

@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import small_targets, violations
 from tests.browser.people import NARROW
+from tests.browser.shifts import COUNT_SHIFTS, hardly_shifted
 from tests.browser.upstream import contract_server, opening, reply, says, waits
 
 TEXT = "Two things matter.\n\n- the covenant\n- the rate\n\nBoth are stated in the filing, at some length, on one page."
@@ -44,6 +46,7 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
     demo.writes("What matters?")
     demo.send_button.click()
     first, second = demo.answer(0), demo.answer(1)
+    demo.page.evaluate(COUNT_SHIFTS)
     expect(first.answer).to_contain_text("The first.")
     expect(second.answer).to_contain_text("The second.")
     expect(demo.page.get_by_role("combobox", name="Compare with")).to_have_value("")
@@ -52,8 +55,10 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
     boxes = [card.root.bounding_box() for card in (first, second)]
     assert (boxes[0]["x"] < boxes[1]["x"]) == (size is None)
     assert demo.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    hardly_shifted(demo)
 
     demo.page.reload()
+    demo.page.evaluate(COUNT_SHIFTS)
     expect(second.answer).to_contain_text("The second.")
     other.release("go")
     second.ends()
@@ -64,6 +69,8 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
     for card in (first, second):
         expect(card.answer).to_contain_text("on one page.")
         expect(card.bullets).to_have_count(2)
+    hardly_shifted(demo)
+    assert (small_targets if size else violations)(demo.page) == []
 
     demo.page.get_by_role("button", name="Keep this answer: House model").click()
     expect(group).to_have_count(0)
