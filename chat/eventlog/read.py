@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import connection
@@ -29,14 +30,20 @@ WHERE event.conversation_id = %s ORDER BY event.seq
 """
 
 
-def history(conversation_id: uuid.UUID, *, with_images: bool = False) -> tuple[CanonicalEvent, ...]:
+def history(
+    conversation_id: uuid.UUID, *, with_images: bool = False, of: Turn | None = None
+) -> tuple[CanonicalEvent, ...]:
     """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false.
 
+    ``of``: the turn whose request is planned. The second of a comparison is on the branch in place of the first.
     Texts of attached files are loaded, and images for models that take them.
     """
     with connection.cursor() as cursor:
         cursor.execute(_HISTORY, [conversation_id.hex])
         events = [from_row(*row) for row in cursor.fetchall()]
+    if of and of.is_beside and of.compared_with_id:
+        swapped = {of.public_id: True, of.compared_with_id.hex: False}
+        events = [replace(event, active=swapped.get(event.turn, event.active)) for event in events]
     return attachments.loaded(events, with_images=with_images)
 
 
@@ -91,9 +98,10 @@ def _redacted_start(text: str, chars: int) -> str:
     return start + redactor.flush()
 
 
-def running_turn(conversation_id: uuid.UUID) -> Turn | None:
-    """Return the running turn of a conversation, in whichever process it runs."""
-    return Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING).first()
+def running_turn(conversation_id: uuid.UUID, *, beside: bool = False) -> Turn | None:
+    """Return the running turn of a conversation, in whichever process it runs; ``beside``: the second of two."""
+    running = Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING)
+    return running.filter(is_active=not beside).first()
 
 
 def checkpoint_answer(turn_id: uuid.UUID) -> str:

@@ -75,9 +75,12 @@ def read_followed(turn_id: uuid.UUID) -> FollowedTurn | None:
     return state
 
 
-async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
-    """Return the stored state of the running turn of a conversation. Events with a greater ``seq`` continue it."""
-    found = await database_sync_to_async(_read)(conversation_id)
+async def read_running(conversation_id: uuid.UUID, *, beside: bool = False) -> TurnState | None:
+    """Return the stored state of the running turn of a conversation. Events with a greater ``seq`` continue it.
+
+    ``beside``: of the second of two that are compared.
+    """
+    found = await database_sync_to_async(_read)(conversation_id, beside=beside)
     if found is None:
         return None
     state, answer, sources, asked = found
@@ -88,8 +91,8 @@ async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
     return state
 
 
-def _read(conversation_id: uuid.UUID) -> tuple[TurnState, str, Sequence[Source], UserText] | None:
-    turn = running_turn(conversation_id)
+def _read(conversation_id: uuid.UUID, *, beside: bool) -> tuple[TurnState, str, Sequence[Source], UserText] | None:
+    turn = running_turn(conversation_id, beside=beside)
     if turn is None:
         return None
     checkpoint = Checkpoint.objects.filter(turn=turn).only("answer", "state").first()
@@ -118,6 +121,8 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "attachments": attached_to(turn),
         "model": turn.model,
         "model_label": turn.model_label,
+        "compared_with": turn.compared_with_id,
+        "is_beside": turn.is_beside,
         "started_at": turn.started_at,
         "resumed_at": turn.resumed_at,
     }

@@ -23,7 +23,7 @@ def build(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0037_words_between_punctuation'),
+        ('chat', '0038_turn_compared_with'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
