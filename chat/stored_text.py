@@ -24,6 +24,8 @@ STORED = frozenset(
         gettext_noop("[arguments that are no JSON]"),
         # Tool.running_label
         gettext_noop("Searching filings…"),
+        gettext_noop("Searching documents…"),
+        gettext_noop("Listing documents…"),
         gettext_noop("Reading a passage…"),
     }
 )

@@ -58,7 +58,11 @@ def test_invalid_value_stops_every_entry_with_one_line(entry):
         *(("MAX_STEPS", text, "a whole number from 1 to 100") for text in ("1_0", "+5", "5.0", "0x5")),
         ("THINKING_RETENTION_DAYS", "forever", "a whole number from 1 to 36500, or nothing"),
         ("DEBUG", "true\nmaybe", "true or false"),
-        ("TOOLS_REQUIRING_APPROVAL", "readPassage,fly", "searchFilings, readPassage, with commas between"),
+        (
+            "TOOLS_REQUIRING_APPROVAL",
+            "readPassage,fly",
+            "searchFilings, searchDocuments, listDocuments, readPassage, with commas between",
+        ),
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),
     ],
 )

@@ -42,6 +42,17 @@ TOOL_WORDS = {
         ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
         query="query",
     ),
+    "searchDocuments": ToolWords(
+        gettext_noop("Searching documents…"),
+        gettext_noop("Searched the documents"),
+        ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
+        query="query",
+    ),
+    "listDocuments": ToolWords(
+        gettext_noop("Listing documents…"),
+        gettext_noop("Listed the documents"),
+        ngettext_lazy("%(count)s list", "%(count)s lists", "count"),
+    ),
     "readPassage": ToolWords(
         gettext_noop("Reading a passage…"),
         gettext_noop("Read passages"),

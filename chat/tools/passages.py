@@ -12,7 +12,6 @@ from reasoning.citations import Source
 
 # The turn cuts results at 20,000, which would leave half a JSON text.
 MAX_CONTENT_CHARS = 18_000
-MAX_COMPANIES = 40
 # What a model reads of a passage, under the names that say most: a filing's title is its form, its publisher a company.
 _OF_FILING: Final = {
     **{name: name for name in ("ref", "date", "period", "section", "url", "text")},
@@ -27,7 +26,6 @@ def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_
     Passages that don't fit into MAX_CONTENT_CHARS are left out from the end.
     """
     scope = {key: value for key, value in searched.items() if value is not None}
-    scope |= {"filings": result.documents, "companies": list(result.publishers[:MAX_COMPANIES])}
     sources = tuple(replace(found, ref=ref) for ref, found in enumerate(result.passages, start=first_ref))
     while True:
         content = json.dumps(

@@ -21,7 +21,7 @@ NEIGHBOURS = 1
 
 
 class ReadPassageArguments(ToolArguments):
-    """Read one passage of a filing with its neighbours, by the address that searchFilings returned."""
+    """Read one passage with its neighbours, by the address that a search returned."""
 
     url: Annotated[str, Field(min_length=1, max_length=300, description="The passage's url, with its fragment.")]
 
@@ -43,5 +43,5 @@ class ReadPassage:
         wanted = read_arguments(ReadPassageArguments, arguments)
         result = await context.read(wanted.url, NEIGHBOURS)
         if not result.passages:
-            raise ToolArgumentsError("url: no passage has this address; use one that searchFilings returned")
+            raise ToolArgumentsError("url: no passage has this address; use one that a search returned")
         return passages_output(result, {"url": wanted.url}, first_ref=context.first_ref)

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from chat.tools.base import SearchQuery, ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
 from chat.tools.passages import passages_output
 
+MAX_COMPANIES = 40
 Form = Literal["10-K", "10-Q", "8-K"]
 
 
@@ -48,4 +49,6 @@ class SearchFilings:
         """Search, and number the passages from ``context.first_ref``. Raises ToolArgumentsError."""
         wanted = read_arguments(SearchFilingsArguments, arguments)
         result = await context.search(SearchQuery(wanted.query, wanted.form, wanted.company, wanted.limit))
-        return passages_output(result, wanted.model_dump(exclude={"limit"}), first_ref=context.first_ref)
+        searched = wanted.model_dump(exclude={"limit"})
+        searched |= {"filings": result.documents, "companies": list(result.publishers[:MAX_COMPANIES])}
+        return passages_output(result, searched, first_ref=context.first_ref)

@@ -58,7 +58,7 @@ ANSWER = AnswerView(
         usage_label="812 in · 340 think · 410 out",
     ),
     thinking=ThinkingView("Thought for 12 s", 340, "/thinking/a1/", size_label="~340 tokens"),
-    sources=(SourceView(1, "/filings/x/#item-7-p31", "10-K · 2026-02-26 · Item 7"),),
+    sources=(SourceView(1, "/filings/x/#item-7-p31", "10-K · 2026-02-26 · Item 7", "filing"),),
     found_label="2 quotations found word for word",
 )
 BARE = replace(ANSWER, points=(), steps=(), steps_label="0 steps", steps_detail="", thinking=None, sources=())

@@ -201,7 +201,7 @@ async def test_json_is_accepted_by_the_types_that_clients_send_it_with(upstream,
     [
         ("POST", "/api/chats/", {"name": "Harbour"}, "name", "title, model, settings"),
         ("PATCH", "/api/chats/{}/", {"title": "x", "model": "y"}, "model", "title, pinned"),
-        ("POST", "/api/chats/{}/messages/", {"text": "Why?", "modle": "y"}, "modle", "text, model, id"),
+        ("POST", "/api/chats/{}/messages/", {"text": "Why?", "modle": "y"}, "modle", "text, model, compare_model, id"),
         ("PATCH", "/api/chats/{}/settings/", {"reasoning.efort": "low"}, "reasoning.efort", "reasoning.effort"),
         ("POST", "/api/chats/{}/stop/", {"turn": 1}, "turn", "none is allowed"),
     ],

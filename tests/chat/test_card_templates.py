@@ -60,7 +60,7 @@ HOSTILE_ANSWER = AnswerView(
     steps_label=HOSTILE,
     steps_detail=HOSTILE,
     thinking=ThinkingView(HOSTILE, 1, "/t/", HOSTILE, is_open=True),
-    sources=(SourceView(1, HOSTILE, HOSTILE),),
+    sources=(SourceView(1, HOSTILE, HOSTILE, "filing"),),
     found_label=HOSTILE,
     unfound=(HOSTILE,),
     actions=CardActions(copy_url="/copy/", feedback=FeedbackView("a1", note=HOSTILE), usage_label=HOSTILE),
