@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ReadSettings = Callable[..., dict[str, Any]]
 
 
+ALLOWED_TOOLS = "searchFilings, searchDocuments, listDocuments, readPassage, with commas between"
+
+
 @pytest.fixture
 def read_settings(monkeypatch):
     """Return a function that executes ``config.settings`` with nothing but these variables set."""
