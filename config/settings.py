@@ -7,6 +7,7 @@ They are read from the environment and from ``.env`` beside ``manage.py``; ``ENV
 from __future__ import annotations
 
 import os
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from django.core.management.utils import get_random_secret_key
 from chat.providers import DEFAULT_OPENAI_MODEL, OPENAI_URL
 from chat.tools import registry
 from config.environment import (
+    BEARER_TOKEN,
     BOOLEAN,
     DATABASE_URL,
     ENDPOINT,
@@ -228,6 +230,16 @@ STATIC_ROOT = env(
     optional(TEXT),
     "Folder that manage.py collectstatic has filled; its files are served compressed. Empty: the source files.",
 )
+LOG_FORMAT: str = env(
+    "LOG_FORMAT", "json", one_of("json", "text"), "Form of the log on stderr: one JSON object per line, or plain text."
+)
+METRICS_TOKEN = env(
+    "METRICS_TOKEN",
+    "",
+    optional(BEARER_TOKEN),
+    "Token with which Prometheus reads GET /metrics. Empty: the address answers 404.",
+    is_secret=True,
+)
 DEBUG = env("DEBUG", "false", BOOLEAN, "Error pages with source code. Never in production.")
 
 env.section("Limits")
@@ -360,6 +372,11 @@ IS_LOOPBACK_ONLY = all(
     name in {"localhost", "[::1]", "::1"} or name.startswith("127.") or name.endswith(".localhost")
     for name in ALLOWED_HOSTS
 )
+
+try:
+    VERSION = version("legible-chat")
+except PackageNotFoundError:  # a checkout
+    VERSION = ""
 
 INSTALLED_APPS = [
     "daphne",
@@ -511,8 +528,11 @@ STORAGES = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "config.logs.RedactingJsonFormatter"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "formatters": {
+        "json": {"()": "config.logs.RedactingJsonFormatter"},
+        "text": {"()": "config.logs.RedactingTextFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import eventlog
+from chat import eventlog, metrics
 from chat.cards.continuation import can_continue
 from chat.conversations import model_choice
 from chat.conversations.actions import refusals_in_words
@@ -120,6 +120,7 @@ def _submit(
     if duplicate := find_duplicate(conversation_id, message.client_id):
         return duplicate
     if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:
+        metrics.REFUSALS.labels("queued_messages").inc()
         words = _("%(most)s messages wait already; let one be answered first.")
         raise InvalidInputError("queue_full", words % {"most": MAX_QUEUED})
     files = [file.to_json() for file in claim(conversation, message.attachments or ())]
@@ -198,6 +199,7 @@ def _ended_part(record: eventlog.TurnRecord) -> EndedPart:
 def require_room(position: eventlog.LogPosition) -> None:
     """Raise InvalidInputError where the owner has as many answers in progress as they may have."""
     if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
+        metrics.REFUSALS.labels("running_turns").inc()
         words = _("You already have %(most)s answers in progress; wait for one or stop one.")
         raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
 

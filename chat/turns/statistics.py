@@ -20,7 +20,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from chat.models import Turn
+from chat.models import QueuedMessage, Turn
 
 GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets")
 TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
@@ -124,6 +124,27 @@ def overview(now: dt.datetime) -> Overview:
     newest = week.filter(first_token_ms__isnull=False).values_list("first_token_ms", flat=True)[:MAX_WAITS]
     waits = [wait for wait in newest if wait is not None]
     return Overview(**counts, first_token_ms=round(median(waits)) if waits else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What all processes do now: turns by the process that leases them, messages that wait or are held."""
+
+    processes: Mapping[str, int]
+    waiting: int
+    held: int
+
+    @property
+    def running(self) -> int:
+        return sum(self.processes.values())
+
+
+def workload() -> Workload:
+    """Return what all processes do now. Two queries."""
+    running = Turn.objects.filter(status=Turn.Status.RUNNING).order_by("worker").values_list("worker")
+    is_held = Q(priority=QueuedMessage.Priority.HELD)
+    queued = QueuedMessage.objects.aggregate(waiting=Count("pk", filter=~is_held), held=Count("pk", filter=is_held))
+    return Workload(dict(running.annotate(Count("pk"))), **queued)
 
 
 def last_days(today: dt.date, count: int) -> tuple[dt.date, ...]:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.turns.metrics import OK, note_request
 from reasoning.deltas import Channel, RawEnd, RawFields
 from reasoning.events import UserMessage
 from reasoning.replay.plan import RequestTarget, plan_request
@@ -42,8 +43,10 @@ async def ask_aside(
                 elif isinstance(raw, RawEnd):
                     ended = raw.finish_reason
     except ProviderError as error:
+        note_request(provider.identity, error.code)
         logger.warning("side request failed", extra={"code": error.code})
         return ""
+    note_request(provider.identity, OK)
     pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
     # Cut off or withheld, it would be half a summary or half a title.
     return "".join(pieces).strip() if ended == "stop" else ""
