@@ -58,7 +58,8 @@ class RedactingTextFormatter(RedactingJsonFormatter):
     """The same for readers: time, level, logger and message, then ``key=value``. One line of ASCII as well."""
 
     def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
-        head = [str(log_data.pop(key, "")) for key in ("time", "level", "logger", "message")]
+        time = log_data.pop("time").isoformat(timespec="milliseconds")
+        head = [time, *(str(log_data.pop(key)) for key in ("level", "logger", "message"))]
         rest = [
             f"{key}={value if _PLAIN.fullmatch(str(value)) else json.dumps(value)}" for key, value in log_data.items()
         ]
