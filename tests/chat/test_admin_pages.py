@@ -34,7 +34,7 @@ THOUGHT, ARGUMENT, RESULT = "plover-thought-canary", "plover-argument-canary", "
 PARTIAL = "plover-checkpoint-canary"
 SECRET = "sk-proj-Pl0verOfTheQuestion7Wq2Zx9Lm3Rt8"
 TRACE = {"tool": "searchFilings", "args": {"query": "turbines"}, "durationMs": 12, "results": 1, "status": "ok"}
-FIGURES = ("usage", "guards")
+FIGURES = ("usage", "guards", "status")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``GET /metrics``: who may read it, and what it counts. Figures are of the process, so tests compare before and after."""
+"""``GET /metrics``: who may read it, and what it counts. Tests compare before and after, as a process counts all."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ def sent(token: str = TOKEN) -> dict[str, Any]:
 
 def read(text: bytes) -> dict[tuple[str, ...], float]:
     """Return the values of an OpenMetrics text by name and label values, these in the order of their names."""
-    families = text_string_to_metric_families(text.decode())
-    return {(each.name, *(each.labels[name] for name in sorted(each.labels))): each.value for family in families for each in family.samples}
+    samples = [each for family in text_string_to_metric_families(text.decode()) for each in family.samples]
+    return {(each.name, *(each.labels[name] for name in sorted(each.labels))): each.value for each in samples}
 
 
 async def figures() -> dict[tuple[str, ...], float]:
