@@ -137,6 +137,7 @@ def test_first_page_shows_the_figures_of_the_week(client, turn):
         "Failed": "0",
         "Wait for the first word": "412 ms",
         "Redacted or filtered": "1",
+        "Status of the server": "1",
         "Rated bad": "1",
     }
     assert {client.get(tile.get("href")).status_code for tile in tiles} == {200}
