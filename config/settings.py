@@ -378,6 +378,9 @@ try:
 except PackageNotFoundError:  # a checkout
     VERSION = ""
 
+# OpenTelemetry reads its own variables, from the environment alone; these say whether there is anything to send to.
+OTEL_IS_CONFIGURED = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") for name in ("ENDPOINT", "TRACES_ENDPOINT"))
+
 INSTALLED_APPS = [
     "daphne",
     "django.contrib.admin",

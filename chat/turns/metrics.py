@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from chat import metrics
+from chat import metrics, tracing
 from chat.models import Turn
 from chat.providers.address import host_of
-from chat.providers.base import ProviderError
+from chat.providers.base import Provider, ProviderError
 from reasoning.stream.output import Counters
 from reasoning.stream.turn import EndedPart, TurnMachine
 
@@ -41,8 +41,8 @@ class TurnMetrics:
             self.first_token_ms = _ms_since(self._started_at)
 
     @contextmanager
-    def request(self, step: int, identity: str) -> Iterator[None]:
-        """Measure one request to the service of this identity, count it and log how it went.
+    def request(self, step: int, provider: Provider, machine: TurnMachine) -> Iterator[None]:
+        """Measure one request, count and trace it and log how it went.
 
         ``code`` is ``ok``, ``unfinished`` or that of its error.
 
@@ -53,14 +53,17 @@ class TurnMetrics:
         self._attempts = self._attempts + 1 if step == self._step else 1
         self._step = step
         started_at, code = time.monotonic(), UNFINISHED
+        before = asdict(machine.usage)
         try:
-            yield
+            with model_request(provider) as span:
+                yield
+                used = {kind: (tokens or 0) - (before[kind] or 0) for kind, tokens in asdict(machine.usage).items()}
+                span.note({f"gen_ai.usage.{kind}": used[kind] for kind in ("input_tokens", "output_tokens")})
             code = OK
         except ProviderError as error:
             code = error.code
             raise
         finally:
-            note_request(identity, code)
             logger.info(
                 "request ended",
                 extra={
@@ -131,11 +134,31 @@ class TurnMetrics:
         )
 
 
-def note_request(identity: str, code: str) -> None:
-    """Count a request to a model service; ``identity`` begins with its address."""
+@contextmanager
+def model_request(provider: Provider) -> Iterator[tracing.Span]:
+    """Count one request to a model service, and trace it."""
+    host, code = _host_in(provider.identity), UNFINISHED
+    try:
+        with tracing.model_request(provider.name, host) as span:
+            try:
+                yield span
+                code = OK
+            except ProviderError as error:
+                code = error.code
+                span.fail(code)
+                raise
+    finally:
+        note_request(host, code)
+
+
+def note_request(host: str, code: str) -> None:
+    """Count a request to a model service; one that was stopped says nothing of its health."""
+    metrics.note_model_request(host, code, has_answered=None if code == UNFINISHED else code == OK)
+
+
+def _host_in(identity: str) -> str:
     address = identity.partition("#")[0]
-    has_answered = None if code == UNFINISHED else code == OK
-    metrics.note_model_request(host_of(address) or address, code, has_answered=has_answered)
+    return host_of(address) or address  # the offline analyst has no address
 
 
 def _count(machine: TurnMachine, before: EndedPart) -> None:

@@ -20,11 +20,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from chat import eventlog, metrics
+from chat import eventlog, metrics, tracing
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import Fact, learned_facts
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
+from chat.models import Turn
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.tools import registry
 from chat.tools.base import Tool
@@ -151,7 +152,11 @@ class TurnRun:
         # The event loop's clock, which no change of the wall clock moves.
         deadline = asyncio.get_running_loop().call_later(settings.MAX_TURN_S, self._end_late)
         try:
-            await self._run()
+            with tracing.turn(self.turn.public_id) as span:
+                await self._run()
+                span.note({"legible.turn.status": self.turn.status})
+                if self.turn.status == Turn.Status.ERRORED:
+                    span.fail(self.turn.error_code)
         finally:
             deadline.cancel()  # else it would hold this turn in memory for MAX_TURN_S
 
@@ -284,7 +289,7 @@ class TurnRun:
         while True:
             self._sent.add(digest)
             try:
-                with self._metrics.request(step.number, provider.identity):
+                with self._metrics.request(step.number, provider, machine):
                     await self._stream(provider, step, plan)
             except ProviderError as error:
                 remedy = None if self._has_output else await self._recover_from(error, provider, plan)
@@ -457,7 +462,11 @@ class TurnRun:
         executing = execute_tool_call(
             call, tool, first_ref=first_ref, scratchpad=machine.scratchpad, attached_to=attached_to
         )
-        done = await self._stoppable(executing)
+        # A model may name a tool that doesn't exist: its words are not recorded.
+        with tracing.tool_call(tool.name if tool else "unknown") as span:
+            done = await self._stoppable(executing)
+            if done.trace.status != "ok":
+                span.fail(done.trace.status)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
         self.live.step_finished(call.call_id, done.trace, call.step)
