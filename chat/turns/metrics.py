@@ -44,9 +44,7 @@ class TurnMetrics:
     def request(self, step: int, provider: Provider, machine: TurnMachine) -> Iterator[None]:
         """Measure one request, count and trace it and log how it went.
 
-        ``code`` is ``ok``, ``unfinished`` or that of its error.
-
-        ``attempt`` counts the requests of its step.
+        ``code`` is ``ok``, ``unfinished`` or that of its error; ``attempt`` counts the requests of its step.
         """
         self.requests += 1
         # A step makes its request again after a refusal or an outage.
