@@ -7,19 +7,25 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test test-all bench snapshots screenshots cluster docs messages writable gettext
+.PHONY: help run wheel test test-all bench snapshots screenshots cluster docs messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
 # The page's files go out compressed; another folder of the environment or .env holds.
 run: export STATIC_ROOT := $(or $(STATIC_ROOT),$(shell sed -n 's/^STATIC_ROOT=//p' .env 2>/dev/null),var/static)
 run: writable .venv/.app  ## install what is missing, load the demo, serve on 127.0.0.1:8000
-	@$(PY) -m config.env_file --write .env
-	@$(PY) -m config.serve --check
-	@umask 077 && $(PY) manage.py migrate --no-input --verbosity 0
-	@$(PY) manage.py seed_demo --verbosity 0
 	@$(PY) manage.py collectstatic --no-input --verbosity 0
-	@umask 077 && exec $(PY) -m config.serve
+	@exec $(PY) -m legible_chat serve --data . --demo
+
+# The time of the commit, so that the same commit gives the same bytes.
+wheel: export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
+wheel: writable .venv/.dev  ## build and check dist/: wheel, source archive and its components as CycloneDX
+	@rm -rf dist
+	@$(PY) -m build --no-isolation --outdir dist
+	@.venv/bin/twine check --strict dist/*
+	@.venv/bin/check-wheel-contents dist/*.whl
+	@$(PY) -W ignore::UserWarning -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml --mc-type application \
+	--output-reproducible --of JSON -o dist/legible-chat.cdx.json
 
 test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about five minutes on two cores
 	@$(PY) -m tests.run fast

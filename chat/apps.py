@@ -8,7 +8,7 @@ from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access import attempts
-from chat.fts5 import add_index_function
+from chat.fts5 import add_index_function, check_passage_indexes, ensure_passage_indexes
 from chat.metrics import count_refusal
 from chat.url_converters import IdConverter
 
@@ -22,13 +22,12 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat.conversations import search_index, signals  # noqa: PLC0415 - models must be loaded first
-        from chat.filings import search_index as filing_index  # noqa: PLC0415 - the same
 
         attempts.refused.connect(count_refusal, dispatch_uid="chat.refusals")
         connection_created.connect(add_index_function, dispatch_uid="chat.index_function")
         register_converter(IdConverter, "id")  # before any URLs are read
-        post_migrate.connect(filing_index.INDEX.ensure, sender=self, dispatch_uid="chat.search_index")
-        checks.register("database")(filing_index.check_index)
+        post_migrate.connect(ensure_passage_indexes, sender=self, dispatch_uid="chat.search_index")
+        checks.register("database")(check_passage_indexes)
         pre_migrate.connect(search_index.INDEX.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")
         post_migrate.connect(search_index.INDEX.ensure, sender=self, dispatch_uid="chat.talk_index")
         checks.register("database")(search_index.check_talk_index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
 from django.core.checks import CheckMessage, Warning
@@ -23,6 +23,7 @@ from chat.search_text import index_text, is_prefix, subterms
 
 M = TypeVar("M", bound=Model)
 Join = Literal["AND", "OR"]
+INDEX_COLUMN: Final = "search_vector"  # of passages, on PostgreSQL
 
 
 def fts5_expression(terms: Sequence[str], join: Join, *, is_typing: bool = False) -> str:
@@ -164,3 +165,49 @@ def _count(connection: BaseDatabaseWrapper, rows: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {rows}")
         return int(cursor.fetchone()[0])
+
+
+def index_table(table: str) -> str:
+    """Return the name of the FTS5 table of a table of passages."""
+    return f"{table}_fts"
+
+
+def passage_index(table: str) -> SearchIndex:
+    """Return the index of a table of passages: of their ``context`` and ``text``, without a copy of these."""
+    name = index_table(table)
+    indexed = "{0}id, index_text({0}context), index_text({0}text)"
+    insert = f"INSERT INTO {name}(rowid, context, text)"
+    add = f"{insert} VALUES ({indexed.format('new.')});"
+    remove = f"INSERT INTO {name}({name}, rowid, context, text) VALUES ('delete', {indexed.format('old.')});"
+    return SearchIndex(
+        name,
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5(context, text, content='', tokenize='porter unicode61')",
+        {
+            f"{name}_insert": f"AFTER INSERT ON {table} BEGIN {add} END",
+            f"{name}_delete": f"AFTER DELETE ON {table} BEGIN {remove} END",
+            f"{name}_update": f"AFTER UPDATE OF id, context, text ON {table} BEGIN {remove} {add} END",
+        },
+        source=table,
+        fill=(
+            f"INSERT INTO {name}({name}) VALUES ('delete-all')",
+            f"{insert} SELECT {indexed.format('')} FROM {table}",
+        ),
+        reindex=(f"REINDEX INDEX {table}_search", f"ANALYZE {table}"),
+    )
+
+
+PASSAGE_INDEXES: Final = (passage_index("chat_passage"), passage_index("chat_documentpassage"))
+
+
+def ensure_passage_indexes(sender: object = None, *, using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
+    """Create and fill the indexes of passages where they are missing. Receiver of ``post_migrate``."""
+    for index in PASSAGE_INDEXES:
+        index.ensure(using=using)
+
+
+def check_passage_indexes(
+    app_configs: object, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Warn where an index of passages lacks its triggers or does not hold every passage."""
+    text = _("The search index does not hold every passage.")
+    return [warning for index in PASSAGE_INDEXES for warning in index.check(databases, text, "chat.W001")]

@@ -25,18 +25,24 @@ class InvalidInputError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that may become a turn. ``attachments``: None for the files of the question that it replaces."""
+    """A message that may become a turn. ``attachments``: None for the files of the question that it replaces.
+
+    ``compare_model``: a second model that is to answer it, or empty. Product 47.
+    """
 
     text: str
     client_id: str = ""
     attachments: tuple[uuid.UUID, ...] | None = None
+    compare_model: str = ""
 
 
-def clean_message(text: object, client_id: object = "", attachments: object = None) -> Message:
+def clean_message(
+    text: object, client_id: object = "", attachments: object = None, compare_model: object = ""
+) -> Message:
     """Validate a message. Raises InvalidInputError naming the field, the problem and what is allowed."""
     if not isinstance(text, str):
         raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
-    check_characters({"text": text, "id": client_id})
+    check_characters({"text": text, "id": client_id, "compare_model": compare_model})
     text = text.strip()
     limit = settings.MESSAGE_MAX_CHARS
     if not text:
@@ -52,7 +58,10 @@ def clean_message(text: object, client_id: object = "", attachments: object = No
         raise InvalidInputError(
             "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
         )
-    return Message(text, client_id, None if attachments is None else clean_attachments(attachments))
+    if not isinstance(compare_model, str):
+        raise InvalidInputError("invalid", _("compare_model: a string is needed."), field="compare_model")
+    files = None if attachments is None else clean_attachments(attachments)
+    return Message(text, client_id, files, compare_model)
 
 
 def clean_attachments(ids: object) -> tuple[uuid.UUID, ...]:

@@ -22,6 +22,8 @@ from django.http import HttpRequest
 from django.utils.http import is_same_domain
 from whitenoise import WhiteNoise
 
+from config.static_files import HASHED_NAME
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_asgi_application()
 
@@ -38,7 +40,13 @@ def with_static_files(application: AsgiApplication) -> AsgiApplication:
     With ``STATIC_ROOT`` the files that ``collectstatic`` put there are served, compressed; without it the source files.
     """
     # WhiteNoise's own middleware is synchronous: every request would change threads for it.
-    whitenoise = WhiteNoise(None, autorefresh=settings.DEBUG, allow_all_origins=False, add_headers_function=add_headers)
+    whitenoise = WhiteNoise(
+        None,
+        autorefresh=settings.DEBUG,
+        allow_all_origins=False,
+        add_headers_function=add_headers,
+        immutable_file_test=HASHED_NAME,
+    )
     if settings.STATIC_ROOT:
         whitenoise.add_files(settings.STATIC_ROOT, settings.STATIC_URL)
     else:

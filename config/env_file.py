@@ -29,9 +29,16 @@ def fresh_secrets() -> dict[str, str]:
     }
 
 
-def completed(text: str) -> str:
-    """Return ``text`` with the secrets filled in that neither it nor the environment sets."""
-    missing = {name: value for name, value in fresh_secrets().items() if name not in os.environ}
+def completed(text: str, *, with_demo: bool = True) -> str:
+    """Return ``text`` with the secrets filled in that neither it nor the environment sets.
+
+    ``with_demo``: also the password of the demo people.
+    """
+    missing = {
+        name: value
+        for name, value in fresh_secrets().items()
+        if name not in os.environ and (with_demo or name != "DEMO_PASSWORD")
+    }
     lines = []
     for line in text.splitlines():
         match = ASSIGNMENT.match(line)
@@ -40,10 +47,10 @@ def completed(text: str) -> str:
     return "".join(f"{line}\n" for line in (*lines, *(f"{name}={value}" for name, value in missing.items())))
 
 
-def write(path: Path) -> None:
+def write(path: Path, *, with_demo: bool = True) -> None:
     """Create or complete the file at ``path``, atomically."""
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = completed(EXAMPLE.read_text(encoding="utf-8") if before is None else before)
+    after = completed(EXAMPLE.read_text(encoding="utf-8") if before is None else before, with_demo=with_demo)
     if after == before:
         return
     handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner only

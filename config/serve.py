@@ -1,12 +1,12 @@
-"""The server's entry point: ``python -m config.serve``. ``--check`` only tests whether it could start."""
+"""Start the server process: ``python -m config.serve`` over a prepared database, ``legible-chat serve`` over any."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import fcntl
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,11 +18,12 @@ from django.db import DatabaseError
 EXIT_NOT_BOUND = 1
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal comes; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m config.serve", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only test whether the port and the SQLite file are free")
-    is_check = parser.parse_args(arguments).check
+def start(prepare: Sequence[str] = ()) -> int:
+    """Serve until a signal comes; return the exit code.
+
+    ``prepare``: the command that fills the database. It runs once it is clear that this process may serve, as a
+    process of its own: what migrations load stays out of the server's memory. Where it fails nothing is served.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from config import environment, settings  # noqa: PLC0415 - an invalid setting ends the process here
 
@@ -30,16 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment.refuse_start(
             "CONTENT_KEYS: nothing is not allowed here; allowed: what `python -m config.env_file` prints"
         )
+    if settings.STATIC_ROOT and not (Path(settings.STATIC_ROOT) / "staticfiles.json").is_file():
+        environment.refuse_start(
+            f"STATIC_ROOT: {settings.STATIC_ROOT!r} is not allowed; allowed: a folder that this version's "
+            "`manage.py collectstatic` has filled, or nothing"
+        )
     # daphne would report a port in use only after Django and the models are loaded.
     problem = why_not_bindable(settings.HOST, settings.PORT)
     with ExitStack() as stack:
         database = settings.DATABASES["default"]
         if problem is None and database["ENGINE"].endswith("sqlite3"):
             problem = lock_database(Path(database["NAME"]), stack)
-        if problem is None and not is_check:
+        if problem is None:
+            preparing = subprocess.Popen(prepare) if prepare else None  # noqa: S603 - our own command
             asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
             from config.server import serve  # noqa: PLC0415 - imports daphne, which takes its event loop from the policy
 
+            if preparing and (code := preparing.wait()):
+                return code
             try:
                 reason = serve(settings.HOST, settings.PORT)
             except DatabaseError as error:
@@ -91,8 +100,8 @@ def why_not_bindable(host: str, port: int) -> str | None:
 def not_bound(host: str, port: int, reason: str) -> str:
     """Return the error line for an address that can't be bound."""
     other = port + 1 if port < 65535 else 8000
-    return f"Cannot listen on {host} port {port}: {reason}. HOST and PORT choose another, such as PORT={other} make run"
+    return f"Cannot listen on {host} port {port}: {reason}. HOST and PORT choose another, such as PORT={other}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

@@ -261,7 +261,7 @@ def startup_message(host: str, port: int, demo_logins: Sequence[str]) -> str:
         lines.append(f"Answers come from {settings.OPENAI_MODEL or 'the first model'} at {settings.OPENAI_BASE_URL}")
     else:
         lines.append(
-            "The offline analyst answers. For a real model put one line into .env and start again: "
+            f"The offline analyst answers. For a real model put one line into {settings.ENV_FILE} and start again: "
             "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
         )
     return "\n".join(lines) + "\n"

@@ -1,13 +1,13 @@
 """Django settings. First the environment variables of a site: name, default, allowed values, and what each does.
 
-They are read from the environment and from ``.env`` beside ``manage.py``; ``ENV_FILE`` names another file.
+They are read from the environment and from ``.env`` in the data folder; ``ENV_FILE`` names another file. The data
+folder is ``LEGIBLE_DATA``, or that of ``manage.py``.
 ``.env.example`` and ``docs/settings.md`` are generated from them: ``make docs``.
 """
 
 from __future__ import annotations
 
 import os
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,14 +36,18 @@ from config.environment import (
     refuse_start,
     words_of,
 )
+from legible_chat import __version__
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
 from reasoning.replay.wire import DEFAULT_API, FORMATS
 from reasoning.settings import parse_layer
 from reasoning.visibility import ThinkingForUsers
 
+VERSION: str = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
-ENV_FILE = Path(os.environ.get("ENV_FILE") or BASE_DIR / ".env")
+DATA_DIR = Path(os.environ.get("LEGIBLE_DATA") or BASE_DIR)
+ENV_FILE = Path(os.environ.get("ENV_FILE") or DATA_DIR / ".env")
+BUNDLED_STATIC = BASE_DIR / "collected"  # only in the wheel, which has no source files
 
 env = Environment(ENV_FILE)
 # The key of each preset is sent to its own service, over HTTPS.
@@ -214,7 +218,7 @@ _database = env(
     "DATABASE_URL",
     "sqlite:///legible.sqlite3",
     DATABASE_URL,
-    "SQLite, or PostgreSQL such as postgres://legible@127.0.0.1/legible.",
+    "SQLite in the data folder, or PostgreSQL such as postgres://legible@127.0.0.1/legible.",
     is_secret=True,
 )
 REDIS_URL = env(
@@ -228,8 +232,9 @@ STATIC_ROOT = env(
     "STATIC_ROOT",
     "",
     optional(TEXT),
-    "Folder that manage.py collectstatic has filled; its files are served compressed. Empty: the source files.",
-)
+    "Folder that manage.py collectstatic has filled; its files are served compressed, and browsers keep them. "
+    "Empty: the source files; in the wheel those that it carries.",
+) or (str(BUNDLED_STATIC) if BUNDLED_STATIC.is_dir() else None)
 LOG_FORMAT: str = env(
     "LOG_FORMAT", "json", one_of("json", "text"), "Form of the log on stderr: one JSON object per line, or plain text."
 )
@@ -373,11 +378,6 @@ IS_LOOPBACK_ONLY = all(
     for name in ALLOWED_HOSTS
 )
 
-try:
-    VERSION = version("legible-chat")
-except PackageNotFoundError:  # a checkout
-    VERSION = ""
-
 # OpenTelemetry reads its own variables, from the environment alone; these say whether there is anything to send to.
 OTEL_IS_CONFIGURED = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") for name in ("ENDPOINT", "TRACES_ENDPOINT"))
 
@@ -388,7 +388,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
+    "config.static_files.StaticFilesConfig",
     "csp",
     "django_htmx",
     "channels",
@@ -436,7 +436,7 @@ TEMPLATES = [
 DATABASES = {"default": {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, **_database}}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     if DATABASES["default"]["NAME"] != ":memory:":
-        DATABASES["default"]["NAME"] = BASE_DIR / DATABASES["default"]["NAME"]
+        DATABASES["default"]["NAME"] = DATA_DIR / DATABASES["default"]["NAME"]
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
@@ -522,10 +522,14 @@ FORMAT_MODULE_PATH = ["config.formats"]  # ISO dates in English, as on the chat 
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 STATIC_URL = f"{URL_PREFIX}/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [] if BUNDLED_STATIC.is_dir() else [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "config.static_files.HashedStaticFilesStorage"
+        if STATIC_ROOT
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
 }
 
 LOGGING = {

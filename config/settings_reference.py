@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def env_example() -> str:
     """Return the text of ``.env.example``: every variable with its description and default."""
     lines = [
-        "# Every setting with its default. `make run` copies this file to .env once, with fresh secrets: edit .env.",
+        "# Every setting with its default. The first start copies this file to .env, with fresh secrets: edit .env.",
         "# An empty value means the default. An invalid value stops the start with one line.",
     ]
     for section, variables in env.sections.items():
@@ -31,6 +31,8 @@ def settings_page() -> str:
         "",
         "Read from the environment or from `.env`; the environment wins, and an empty value means the default. An",
         "invalid value stops the start with one line that names the variable, the value and what is allowed.",
+        "`.env` and the SQLite database lie in the data folder: `--data` of `legible-chat`, `LEGIBLE_DATA`, otherwise",
+        "the checkout, or with the wheel the platform's folder for data of a user (`~/.local/share/legible-chat`).",
         "`ENV_FILE` names another file than `.env`.",
         "",
         "Generated from `config/settings.py` by `make docs`.",

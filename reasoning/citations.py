@@ -1,7 +1,7 @@
 """Citations, and the check that a quotation occurs in the passage that it cites.
 
-A citation points at a stored passage of a filing, never at an address that a model wrote. The check is verbatim after
-folding white space, quotation marks, dashes and emphasis, never case.
+A citation points at a stored passage of a document, never at an address that a model wrote. The check is verbatim
+after folding white space, quotation marks, dashes and emphasis, never case.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 _UNMARKED_MIN_WORDS = 5  # of a quotation that is credited to a source without a marker
 
@@ -36,21 +36,25 @@ _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒�
 _FORMS = {form: plain + variants for plain, variants in _SAME.items() if plain.strip() for form in plain + variants}
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
 
+SourceKind = Literal["filing", "attachment", "document", "web"]
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A passage that a tool returned in this turn, under the number by which the model may cite it: ``[ref]``."""
 
     ref: int
-    filing: str  # form type, "10-K"
-    company: str
-    date: str | None  # filing date, ISO; None where the document did not say. Never invented.
-    period: str | None  # period or event date, ISO; shown, labelled, where the filing date is unknown
+    kind: SourceKind
+    title: str  # of the document: a filing's form such as "10-K", the name of a file
+    publisher: str  # of a filing its company; empty if nobody is known
+    date: str | None  # ISO; when it was filed or published. None where the document does not say. Never invented.
+    period: str | None  # period or event date, ISO; shown, labelled, where the date is unknown
     section: str
     anchor: str  # "#item-1a-p12"
     url: str  # reader page with the fragment
     text: str  # the whole passage
     snippet: str  # short extract for the trace
+    page: int | None = None  # of a document with pages, from 1
 
     def citation(self, *, quote: str | None = None, verified: bool | None = None) -> Citation:
         """Return a pointer to this passage. With a quotation that is found its snippet is what surrounds that."""
@@ -66,31 +70,42 @@ class Citation:
     """One pointer as an answer, an envelope or a trace shows it. Spec 004 envelope."""
 
     ref: int
-    filing: str
-    company: str
+    kind: SourceKind
+    title: str
+    publisher: str
     date: str | None
     period: str | None
     section: str
     anchor: str
     url: str
     snippet: str
+    page: int | None = None
     quote: str | None = None
     verified: bool | None = None  # None: there is no quotation
 
 
 def citation_to_json(citation: Citation) -> dict[str, Any]:
-    """Return the form that envelope, trace and log show. ``quote`` is left out where there is none."""
+    """Return the form that envelope, trace and log show. ``page`` and ``quote`` are left out where there is none.
+
+    ``filing`` and ``company`` are the title and the publisher, under the names that spec 004 has for them.
+    """
     form = asdict(citation)
-    if citation.quote is None:
-        del form["quote"]
-    return form
+    form["filing"], form["company"] = form["title"], form.pop("publisher")
+    return {name: value for name, value in form.items() if value is not None or name not in ("page", "quote")}
 
 
 def citation_from_json(form: Mapping[str, Any]) -> Citation:
     """Read what ``citation_to_json`` wrote; what an older row lacks is empty."""
-    values: dict[str, Any] = {name: form.get(name) for name in ("date", "period", "quote", "verified")}
-    values |= {name: form.get(name) or "" for name in ("filing", "company", "section", "anchor", "url", "snippet")}
-    return Citation(ref=int(form.get("ref") or 0), **values)
+    publisher = form.get("company") or ""
+    values: dict[str, Any] = {name: form.get(name) for name in ("date", "period", "page", "quote", "verified")}
+    values |= {name: form.get(name) or "" for name in ("section", "anchor", "url", "snippet")}
+    return Citation(
+        ref=int(form.get("ref") or 0),
+        kind=form.get("kind") or ("filing" if publisher else "attachment"),  # older rows know these two
+        title=form.get("title") or form.get("filing") or "",
+        publisher=publisher,
+        **values,
+    )
 
 
 def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, ...]:

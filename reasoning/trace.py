@@ -271,7 +271,7 @@ def translate_summary(
 def cited_labels(steps: Iterable[ToolTraceStep]) -> list[str]:
     """Return "10-K · 2026-02-26 · Item 7" of each source that steps cite, once."""
     cited = (citation for step in steps for citation in step.top_citations)
-    labels = (filter(None, (citation.filing, citation.date, citation.section)) for citation in cited)
+    labels = (filter(None, (citation.title, citation.date, citation.section)) for citation in cited)
     return list(dict.fromkeys(map(" · ".join, labels)))
 
 

@@ -18,12 +18,13 @@ _MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
 class DrawnPage:
     def __init__(self, html: str) -> None:
         self._root = lxml.html.document_fromstring(html)
-        self._open_id = self._open_html = self._open_end = ""  # of the open block: HTML up to its tip and behind it
+        self._open_ids = {False: "", True: ""}  # of the open block, and of the one beside it
+        self._open: dict[str, tuple[str, str]] = {}  # by id: HTML up to the tip and behind it
 
     @property
     def newest(self) -> tuple[str, str]:
         """The id and the status of the newest answer, as the page names them when it connects."""
-        cards = self._root.xpath("//*[@id='messages']/*[@data-role='assistant']")
+        cards = self._root.xpath("//*[@id='messages']//*[@data-role='assistant' and not(@data-beside)]")
         return (cards[-1].get("data-message-id", ""), cards[-1].get("data-status", "")) if cards else ("", "")
 
     def apply(self, frame: str) -> None:
@@ -39,6 +40,7 @@ class DrawnPage:
         """Return what the page shows: its cards with their parts, whether a turn runs, and what is queued."""
         by_id = {element.get("id"): element for element in self._root.iter() if element.get("id")}
         state: dict[str, Any] = {"cards": [card.get("id") for card in by_id["messages"].iter("article")]}
+        state["compared"] = by_id["messages"].xpath(".//*[@class='comparison']//article/@id")
         for card in by_id["messages"].iter("article"):
             name = card.get("id", "")
             status = state[f"{name} status"] = card.get("data-status")
@@ -90,7 +92,8 @@ class DrawnPage:
                     stop.set("hidden", "")
 
     def _add_text(self, form: dict[str, Any]) -> None:
-        element = self._by_id(form.get("id", self._open_id))
+        open_id = self._open_ids[form.get("beside", False)]
+        element = self._by_id(form.get("id", open_id))
         if element is None:
             return
         if form["n"] == 0:
@@ -101,7 +104,8 @@ class DrawnPage:
         if element.get("class") != "open-block":
             element.text = (element.text or "") + form["text"]
             return
-        self._open_html += escape(form["text"], quote=False)
+        html, end = self._open[open_id]
+        self._open[open_id] = (html + escape(form["text"], quote=False), end)
         tip = element.xpath(".//*[@class='tip']")[0]
         before = tip.getprevious()
         if before is not None:
@@ -111,18 +115,20 @@ class DrawnPage:
 
     def _redraw(self, form: dict[str, Any]) -> None:
         """Draw the open block again: the HTML that the page has, up to a place, and what follows it now."""
-        self._open_id = form.get("id", self._open_id)
-        element = self._by_id(self._open_id)
+        is_beside = form.get("beside", False)
+        open_id = self._open_ids[is_beside] = form.get("id", self._open_ids[is_beside])
+        element = self._by_id(open_id)
         if element is None:
             return
+        known, end = self._open.get(open_id, ("", ""))
         assert not form.get("same") or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
-        done, self._open_html = redrawn(self._open_html, form)
-        self._open_end = form.get("end", self._open_end)
+        done, html = redrawn(known, form)
+        self._open[open_id] = html, (end := form.get("end", end))
         for child in lxml.html.fragment_fromstring(done, create_parent="div"):
             element.addprevious(child)
         _empty(element)
         tip = '<span class="tip"></span>'
-        element.extend(lxml.html.fragment_fromstring(f"{self._open_html}{tip}{self._open_end}", create_parent="div"))
+        element.extend(lxml.html.fragment_fromstring(f"{html}{tip}{end}", create_parent="div"))
         element.set("data-n", str(form["n"]))
 
     def _set_switch(self, form: dict[str, Any]) -> None:
@@ -161,7 +167,7 @@ class DrawnPage:
         elif style == "beforeend":
             for card in element.iter("article"):  # drawn again: frames.js removes the older one
                 if (known := self._by_id(card.get("id", ""))) is not None:
-                    known.drop_tree()
+                    ([*known.xpath("ancestor::*[@class='comparison']"), known])[0].drop_tree()
             target.extend(list(element))
         elif style == "beforebegin":
             for child in list(element):

@@ -27,7 +27,7 @@ SHOWN_BY = {
 # Addresses that show nothing of a turn.
 SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
-    *("chat:delete", "chat:restore"),
+    *("chat:delete", "chat:restore", "chat:keep", "chat:api_keep"),
     *("chat:decide", "chat:api_decide"),
     *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
     "chat:attachment_encoding",  # leads back to the file

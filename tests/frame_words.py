@@ -12,17 +12,18 @@ def heard(frames: Iterable[str]) -> str:
     sent = list(frames)
     texts: dict[str, str] = defaultdict(str)
     finished: dict[str, str] = defaultdict(str)
-    open_block = ""
+    open_blocks: dict[bool, str] = {}  # and the one beside it
     for frame in sent:
         match json.loads(frame) if frame.startswith("{") else {}:
             case {"type": "block"} as form:
-                open_block = form.get("id", open_block)
+                is_beside = form.get("beside", False)
+                open_block = open_blocks[is_beside] = form.get("id", open_blocks.get(is_beside, ""))
                 done, texts[open_block] = redrawn(texts[open_block], form)
                 finished[open_block] += done
             case {"type": "thinking", "id": name, "text": text}:
                 texts[name] += text
-            case {"type": "text", "text": text}:
-                texts[open_block] += escape(text, quote=False)
+            case {"type": "text", "text": text} as form:
+                texts[open_blocks.get(form.get("beside", False), "")] += escape(text, quote=False)
     return "\n".join([*sent, *(finished[name] + text for name, text in texts.items())])
 
 

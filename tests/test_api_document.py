@@ -84,7 +84,7 @@ def test_every_field_of_the_envelope_is_documented():
     )  # fmt: skip
     form = envelope(record, Visibility(scratchpad=True), thinking={}, scratchpad="")
 
-    assert set(first_cells("The envelope", "field")) == {*form, "error"}
+    assert set(first_cells("The envelope", "field")) == {*form, "error", "comparedWith"}
 
 
 def test_every_address_is_documented_with_its_methods(client, db):

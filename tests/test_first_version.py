@@ -76,6 +76,15 @@ def read(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
     return json.loads(run_python(environment, "-c", READ, *arguments).splitlines()[-1])
 
 
+def only_known(now: Any, before: Any) -> Any:
+    """Return a JSON value without the fields that an earlier form of it doesn't have."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {name: only_known(now[name], before[name]) for name in now if name in before}
+    if isinstance(now, list) and isinstance(before, list) and len(now) == len(before):
+        return [only_known(*each) for each in zip(now, before, strict=True)]
+    return now
+
+
 @pytest.mark.slow
 def test_messages_are_as_before(found, expected):
     for chat, before in expected.items():
@@ -85,7 +94,7 @@ def test_messages_are_as_before(found, expected):
                 # A failure is worded anew for who reads it (product 40).
                 said = {"message": message["error"]["message"]}
                 message_before["error"] = message["error"] | message_before["error"] | said
-            assert message | message_before == message, "fields may be added, none may change"
+            assert only_known(message, message_before) == message_before, "fields may be added, none may change"
 
 
 def test_pages_show_questions_and_answers(found):

@@ -23,8 +23,8 @@ PLACEHOLDER = re.compile(r"%\\\(\w+\\\)[.\d\\]*[sdf]")  # as re.escape writes it
 PASSAGE = "Das Wasser stieg langsam und stetig an."
 ANSWER = f'> {PASSAGE} [1]\n\nEs fiel: "Das Wasser fiel schnell und stetig ab." [1]'
 SOURCE = Source(
-    ref=1, filing="10-K", company="Muster AG", date=None, period="2025-12-31", section="Item 7", anchor="#item-7-p1",
-    url="/filings/muster/#item-7-p1", snippet=PASSAGE, text=PASSAGE,
+    ref=1, kind="filing", title="10-K", publisher="Muster AG", date=None, period="2025-12-31", section="Item 7",
+    anchor="#item-7-p1", url="/filings/muster/#item-7-p1", snippet=PASSAGE, text=PASSAGE,
 )  # fmt: skip
 
 

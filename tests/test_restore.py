@@ -1,16 +1,25 @@
-"""A backup, restored as docs/deployment.md says: the audit is silent and conversations are readable."""
+"""A backup, restored as docs/deployment.md says: whole, of one moment, and refused before anything is written."""
 
+import gzip
+import io
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+import sys
+import tarfile
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
-from deploy.local_services import find_program
-from tests.server import empty_database, environment_in, manage, prepare_database, run_python
+from tests.server import ROOT, empty_database, environment_in, manage, prepare_database, run_python
+
+DATA = Path(__file__).resolve().parent / "data"
+FIRST_KEY = "Zmlyc3QtdmVyc2lvbi1maXh0dXJlLWtleS0wMDAwMDA="
 
 # Reads as the demo user, in a process that uses the restored database.
 READ = """
@@ -36,52 +45,215 @@ from chat.sharing.links import create_link
 conversation = Turn.objects.get(conversation__owner__username="demo", number=1).conversation
 create_link(conversation.owner, conversation, Choice(), days=None)
 """
+# Writes until a line comes, and prints the number of rows.
+WRITE = """
+import select, sys
+import django
+django.setup()
+from django.db import transaction
+from accounts.models import User
+number = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    with transaction.atomic():
+        for half in ("first", "second"):
+            User.objects.create(username=f"{number}-{half}")
+    number += 1
+    if number == 1:
+        print("writing", flush=True)
+print(2 * number)
+"""
+NAMES = """
+import json
+import django
+django.setup()
+from accounts.models import User
+print(json.dumps(list(User.objects.values_list("username", flat=True))))
+"""
 
 
-# Restoring a backup
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def databases(request, tmp_path):
+    """Return the addresses of two empty databases on one engine."""
+    if request.param == "sqlite":
+        (tmp_path / "restored").mkdir()
+        yield f"sqlite:///{tmp_path / 'legible.sqlite3'}", f"sqlite:///{tmp_path / 'restored' / 'legible.sqlite3'}"
+    else:
+        with empty_database("original") as original, empty_database("restored") as restored:
+            yield original, restored
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def test_restored_site_is_whole(tmp_path, engine):
-    backup_of = {"sqlite": sqlite_backup, "postgres": postgres_backup}[engine]
-    with backup_of(tmp_path) as (url, restore):
-        environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings", DATABASE_URL=url)
-        prepare_database(environment)
-        run_python(environment, "-c", SHARE)
-        environment["DATABASE_URL"] = restore()
+def test_restored_site_is_whole(tmp_path, databases):
+    environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings", DATABASE_URL=databases[0])
+    prepare_database(environment)
+    run_python(environment, "-c", SHARE)
+    manage(environment, "backup", str(tmp_path / "backup"))
+    environment["DATABASE_URL"] = databases[1]
 
-        manage(environment, "migrate", "--no-input", "--verbosity", "0")
+    manage(environment, "restore", str(tmp_path / "backup"))
 
-        assert manage(environment, "audit_storage") == "Nothing found.\n"
-        found = json.loads(run_python(environment, "-c", READ).splitlines()[-1])
-        assert found["status"] == found["shared"] == 200
-        assert "data-ai-reasoning" in found["page"]
+    assert manage(environment, "audit_storage") == "Nothing found.\n"
+    found = json.loads(run_python(environment, "-c", READ).splitlines()[-1])
+    assert found["status"] == found["shared"] == 200
+    assert "data-ai-reasoning" in found["page"]
 
 
-@contextmanager
-def sqlite_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the URL of a new database, and what restores a backup of it and returns the URL of that."""
-    original, restored = folder / "legible.sqlite3", folder / "restored.sqlite3"
+# Rows are written in pairs, each pair in one transaction: a snapshot has both or neither.
+@pytest.mark.slow
+def test_backup_under_writes_is_one_moment(tmp_path, databases):
+    environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings", DATABASE_URL=databases[0])
+    manage(environment, "migrate", "--verbosity", "0")
+    writer = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", WRITE],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert writer.stdout.readline()  # it writes from now on
+        manage(environment, "backup", str(tmp_path / "backup"))
+    finally:
+        written, _error = writer.communicate("stop\n", timeout=60)
+    environment["DATABASE_URL"] = databases[1]
+    manage(environment, "restore", str(tmp_path / "backup"))
 
-    def restore() -> str:
-        # as `sqlite3 FILE .backup` does
-        with closing(sqlite3.connect(original)) as source, closing(sqlite3.connect(restored)) as target:
-            source.backup(target)
-        return f"sqlite:///{restored}"
+    names = set(json.loads(run_python(environment, "-c", NAMES)))
 
-    yield f"sqlite:///{original}", restore
+    assert 2 <= len(names) < int(written)
+    assert {name.partition("-")[0] for name in names} == {str(number) for number in range(len(names) // 2)}
+    assert len(names) % 2 == 0
 
 
-@contextmanager
-def postgres_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """As above. The tools are those of the server's Debian package."""
+@pytest.fixture(scope="module")
+def old_backup(tmp_path_factory):
+    """Return a folder with a database that the first version wrote, and a backup of it."""
+    folder = tmp_path_factory.mktemp("old")
+    (folder / "legible.sqlite3").write_bytes(gzip.decompress((DATA / "first_version.db.gz").read_bytes()))
+    environment = environment_in(folder, CONTENT_KEYS=FIRST_KEY, DJANGO_SETTINGS_MODULE="config.settings")
+    manage(environment, "backup", str(folder / "backup"))
+    return folder
 
-    def run(program: str, *arguments: str) -> None:
-        subprocess.run([str(find_program(program)), *arguments], check=True, capture_output=True)  # noqa: S603
 
-    def restore() -> str:
-        run("pg_dump", "--format=custom", f"--file={folder / 'backup.dump'}", original)
-        run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", restored, str(folder / "backup.dump"))
-        return restored
+@pytest.fixture
+def site(old_backup, tmp_path):
+    """Return the environment of an empty folder beside copies of the old database and its backup."""
+    shutil.copytree(old_backup, tmp_path, dirs_exist_ok=True)
+    environment = environment_in(tmp_path, CONTENT_KEYS=FIRST_KEY, DJANGO_SETTINGS_MODULE="config.settings")
+    (tmp_path / "empty").mkdir()
+    return environment | {"DATABASE_URL": f"sqlite:///{tmp_path / 'empty' / 'legible.sqlite3'}"}
 
-    with empty_database("original") as original, empty_database("restored") as restored:
-        yield original, restore
+
+def test_old_backup_is_migrated(site, tmp_path):
+    manage(site, "restore", str(tmp_path / "backup"))
+
+    manage(site, "migrate", "--check")
+    with closing(sqlite3.connect(tmp_path / "legible.sqlite3")) as old:
+        turns = old.execute("SELECT count(*) FROM chat_turn").fetchone()
+    with closing(sqlite3.connect(tmp_path / "empty" / "legible.sqlite3")) as new:
+        assert new.execute("SELECT count(*) FROM chat_turn").fetchone() == turns
+    assert turns > (0,)
+
+
+def test_archive_has_no_key(site, tmp_path):
+    with tarfile.open(tmp_path / "backup") as archive:
+        content = b"".join(archive.extractfile(member).read() for member in archive)
+
+    assert b'"keys":["' in content
+    assert not [value for name in ("CONTENT_KEYS", "SECRET_KEY") if (value := site[name].encode()) in content]
+
+
+def other_key(site: dict[str, str], _backup: Path) -> None:
+    site["CONTENT_KEYS"] = Fernet.generate_key().decode()
+
+
+def cut_short(_site: dict[str, str], backup: Path) -> None:
+    backup.write_bytes(backup.read_bytes()[:-20_000])
+
+
+def another_file(_site: dict[str, str], backup: Path) -> None:
+    backup.write_text("not an archive")
+
+
+def no_file(_site: dict[str, str], backup: Path) -> None:
+    backup.unlink()
+
+
+def of_later_version(_site: dict[str, str], backup: Path) -> None:
+    rewrite(backup, lambda text: text.replace(b'"chat.0001_initial"', b'"chat.9999_later"'))
+
+
+def with_other_database(_site: dict[str, str], backup: Path) -> None:
+    rewrite(backup, lambda text: re.sub(rb'"sha256":"....', b'"sha256":"0000', text))
+
+
+def rewrite(backup: Path, change: Callable[[bytes], bytes]) -> None:
+    with tarfile.open(backup) as archive:
+        parts = [(member.name, archive.extractfile(member).read()) for member in archive]
+    with tarfile.open(backup, "w:gz") as archive:
+        for name, content in parts:
+            member = tarfile.TarInfo(name)
+            changed = change(content) if name == "manifest.json" else content
+            member.size = len(changed)
+            archive.addfile(member, io.BytesIO(changed))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (other_key, "CONTENT_KEYS lacks the keys with the fingerprints"),
+        (cut_short, "is no backup of Legible, or it is damaged"),
+        (another_file, "is no backup of Legible, or it is damaged"),
+        (no_file, "No such file or directory"),
+        (of_later_version, "was written by a newer version"),
+        (with_other_database, "is damaged: its database is not the one"),
+    ],
+)
+def test_refused_backup_writes_nothing(site, tmp_path, fault, message):
+    fault(site, tmp_path / "backup")
+
+    done = refused(site, "restore", str(tmp_path / "backup"))
+
+    assert message in done
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_missing_keys_can_be_accepted(site, tmp_path):
+    other_key(site, tmp_path / "backup")
+
+    manage(site, "restore", "--without-keys", str(tmp_path / "backup"))
+
+    manage(site, "migrate", "--check")
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_existing_database_is_left_alone(site, tmp_path, suffix):
+    path = tmp_path / "empty" / f"legible.sqlite3{suffix}"
+    path.write_bytes(b"a database")
+
+    assert f"{path} exists already" in refused(site, "restore", str(tmp_path / "backup"))
+    assert path.read_bytes() == b"a database"
+
+
+def test_existing_archive_is_left_alone(site, tmp_path):
+    before = (tmp_path / "backup").read_bytes()
+    environment = site | {"DATABASE_URL": f"sqlite:///{tmp_path / 'legible.sqlite3'}"}
+
+    assert "exists already" in refused(environment, "backup", str(tmp_path / "backup"))
+    assert (tmp_path / "backup").read_bytes() == before
+
+
+def test_nothing_to_back_up_is_said(site, tmp_path):
+    assert "There is nothing to back up" in refused(site, "backup", str(tmp_path / "second"))
+    assert not (tmp_path / "second").exists()
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def refused(environment: dict[str, str], *arguments: str) -> str:
+    """Run a command that fails and return its one error line."""
+    command = [sys.executable, "manage.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr

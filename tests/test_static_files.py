@@ -1,11 +1,14 @@
 """Static files over ASGI: cached, compressed once collected, and nothing outside their folders."""
 
 import gzip
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.core.management import call_command
+from django.templatetags.static import static
 
 from config.asgi import with_static_files
 
@@ -52,14 +55,29 @@ async def test_unchanged_file_is_not_sent_again():
     assert (status, body) == (304, b"")
 
 
-async def test_collected_file_is_compressed(tmp_path, settings):
+@pytest.fixture
+def collected(tmp_path, settings):
     settings.STATIC_ROOT = str(tmp_path)
+    settings.STORAGES |= {"staticfiles": {"BACKEND": "config.static_files.HashedStaticFilesStorage"}}
     call_command("collectstatic", interactive=False, verbosity=0)
+    return tmp_path
 
-    _status, headers, body = await request("/static/css/app.css", accept_encoding="gzip")
+
+async def test_collected_file_is_compressed_and_stays_in_the_browser(collected):
+    _status, headers, body = await request(static("css/app.css"), accept_encoding="gzip")
 
     assert headers["content-encoding"] == "gzip"
+    assert "immutable" in headers["cache-control"]
     assert b"{" in gzip.decompress(body)
+
+
+def test_collected_scripts_import_each_other_by_their_hashed_names(collected):
+    text = (collected / "js" / Path(static("js/frames.js")).name).read_text(encoding="utf-8")
+
+    imported = re.findall(r"""(?:from |import\()["']\./([^"']+)""", text)
+    assert len(imported) >= 3
+    assert [name for name in imported if not re.fullmatch(r"\w+\.[0-9a-f]{12}\.js", name)] == []
+    assert [name for name in imported if not (collected / "js" / name).is_file()] == []
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.admin import DeclaredLookupsMixin
 from chat.admin.base import counted
 from chat.filings.ingest import ingest
-from chat.filings.search_index import check_index
 from chat.filings.submission import SUFFIXES, DocumentError, check_size
+from chat.fts5 import check_passage_indexes
 from chat.models import Event, Filing, Passage
 from reasoning.events import AssistantMessage
 
@@ -93,7 +93,7 @@ class FilingAdmin(DeclaredLookupsMixin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """List filings, with the problems of their search index."""
-        troubles = check_index(None, [DEFAULT_DB_ALIAS])
+        troubles = check_passage_indexes(None, [DEFAULT_DB_ALIAS])
         return super().changelist_view(request, {**(extra_context or {}), "troubles": troubles})
 
     def add_view(

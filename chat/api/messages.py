@@ -58,14 +58,15 @@ _KEY = re.compile(rf"[!-~]{{1,{CLIENT_ID_CHARS}}}")
 async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
     """GET: the newest questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events.
 
-    A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it. A message
+    A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it. A
+    ``compare_model`` answers this one beside it, in a turn of its own, which ``comparedWith`` names. A message
     with an id that was used before gets the turn that it started then.
     """
     reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
     if request.method != "POST":
         return JsonResponse(await reader.listed(), safe=False)
-    form = read_body(request, ("text", "model", "id"))
-    message = clean_message(form.get("text"), key_of(request, form))
+    form = read_body(request, ("text", "model", "compare_model", "id"))
+    message = clean_message(form.get("text"), key_of(request, form), compare_model=form.get("compare_model") or "")
     refuse_command(message.text, reader.conversation)
     after = last_position(request)
     stack = ExitStack()
@@ -82,6 +83,8 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     with stack:
         await release_connection()
         await turn_manager.wait_until_finished(conversation_id, turn_id)
+        if beside := await Turn.objects.filter(compared_with=turn_id).afirst():
+            await turn_manager.wait_until_finished(conversation_id, beside.pk)
     return JsonResponse(await sync_to_async(reader.ended)(turn_id))
 
 
@@ -107,6 +110,18 @@ async def message(
     stack.enter_context(waiting_request(person))
     stack.enter_context(reader.receiving_notes())
     return event_response(reader, turn_id, after, stack)
+
+
+@endpoint("POST")
+async def keep(request: HttpRequest, person: User, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponseBase:
+    """Keep one of two answers that are compared: 204; the other one becomes a version, and is stopped if it runs."""
+    found = await get_conversation(person, conversation_id)
+    read_body(request, (), is_optional=True)
+    turn = await found.turns.filter(pk=turn_id, deleted_at=None).afirst()
+    if turn is None:
+        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    await turn_manager.keep(turn)
+    return HttpResponse(status=204)
 
 
 @endpoint("POST")
@@ -304,7 +319,8 @@ class TurnReader:
         sees = self.authorize().sees
         notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
         revealed = reveal(Scratchpad.join(notes), self.person, self.session_key) if notes else None
-        return envelope_of(eventlog.turn_record(Turn.objects.get(pk=turn_id)), sees, scratchpad=revealed)
+        record = eventlog.turn_record(Turn.objects.get(pk=turn_id))
+        return with_other(envelope_of(record, sees, scratchpad=revealed), record.turn)
 
     async def current(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of a turn that runs or has ended."""
@@ -314,13 +330,13 @@ class TurnReader:
     def _current(self, turn_id: uuid.UUID, so_far: TextSoFar | None) -> dict[str, Any]:
         record = eventlog.turn_record(Turn.objects.get(pk=turn_id))
         if so_far and record.turn.status == Turn.Status.RUNNING:
-            return envelope_so_far(record, so_far, self.sees)
-        return envelope_of(record, self.sees)
+            return with_other(envelope_so_far(record, so_far, self.sees), record.turn)
+        return with_other(envelope_of(record, self.sees), record.turn)
 
     async def listed(self) -> list[dict[str, Any]]:
         """Return the newest questions and envelopes, oldest first."""
         pk = self.conversation.pk
-        running = await self.conversation.turns.filter(status=Turn.Status.RUNNING).afirst()
+        running = await self.conversation.turns.filter(status=Turn.Status.RUNNING, is_active=True).afirst()
         so_far = await text_so_far(pk, running.pk) if running else None
         return await sync_to_async(self._listed)(running.pk if running else None, so_far)
 
@@ -331,8 +347,13 @@ class TurnReader:
             is_running = record.turn.pk == running_id and record.turn.status == Turn.Status.RUNNING
             shown = envelope_so_far(record, so_far, self.sees) if is_running and so_far else form
             listed.append(question_form(record))
-            listed.append({"role": "assistant", **shown})
+            listed.append({"role": "assistant", **with_other(shown, record.turn)})
         return listed
+
+
+def with_other(form: dict[str, Any], turn: Turn) -> dict[str, Any]:
+    """Name, in the envelope of a turn, the one that is compared with it. Product 47."""
+    return form | {"comparedWith": turn.compared_with_id.hex} if turn.compared_with_id else form
 
 
 @dataclass(frozen=True, slots=True)

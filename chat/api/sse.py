@@ -25,7 +25,7 @@ from chat import eventlog
 from chat.api.endpoint import ApiError
 from chat.live.follow import TurnFollower
 from chat.live.groups import Subscription, group_of
-from chat.live.state import Event
+from chat.live.state import Event, TurnState
 from chat.live.stored import FollowedTurn, read_followed
 from chat.live.turn import LiveTurn
 from chat.models import Turn
@@ -81,8 +81,11 @@ def release_connection() -> None:
 
 async def running_turn(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> RunningTurn | None:
     """Return a running turn with its text so far, wherever it runs; None for one that has ended."""
-    live = turn_manager.live(conversation_id)
-    return live if live and live.id == turn_id else await sync_to_async(read_followed)(turn_id)
+    for beside in (False, True):
+        live = turn_manager.live(conversation_id, beside=beside)
+        if live and live.id == turn_id:
+            return live
+    return await sync_to_async(read_followed)(turn_id)
 
 
 @dataclass(slots=True)
@@ -178,9 +181,11 @@ class TurnEvents:
         return is_behind or (self.sees.thinking == "whole" and len(turn.thinking) < turn.thinking_chars)
 
     async def start(self) -> str:
-        """Return the first event: which turn this is, and the model that is expected to answer."""
-        model = self.turn.model if self.turn else (await Turn.objects.aget(pk=self.turn_id)).model
-        return self.event("start", {"id": self.turn_id.hex, "model": model})
+        """Return the first event: which turn this is, the model that is expected to answer, and the turn beside it."""
+        turn = self.turn or await Turn.objects.aget(pk=self.turn_id)
+        other = turn.compared_with if isinstance(turn, TurnState) else turn.compared_with_id
+        form = {"id": self.turn_id.hex, "model": turn.model}
+        return self.event("start", form | ({"comparedWith": other.hex} if other else {}))
 
     def new_events(self, turn: RunningTurn) -> Iterator[str]:
         """Yield what was published since the last call. The position counts it, whatever this viewer may read of it."""

@@ -13,6 +13,7 @@ ENDPOINTS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     (CHAT, views.conversation, "api_chat"),
     (f"{CHAT}/messages", messages.messages, "api_messages"),
     (f"{CHAT}/messages/<id:turn_id>", messages.message, "api_message"),
+    (f"{CHAT}/messages/<id:turn_id>/keep", messages.keep, "api_keep"),
     (f"{CHAT}/messages/<id:turn_id>/calls/<str:call_id>", messages.decide, "api_decide"),
     (f"{CHAT}/stop", messages.stop, "api_stop"),
     (f"{CHAT}/settings", views.settings, "api_settings"),

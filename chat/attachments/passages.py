@@ -6,12 +6,13 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from django.urls import reverse
 
 from chat.attachments.extraction import PAGE_BREAK
 from chat.eventlog import attachments
-from chat.models.filing import search_terms
+from chat.models.passages import search_terms
 from reasoning.citations import Source
 
 TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
@@ -91,14 +92,29 @@ def search(texts: Sequence[AttachedText], query: str) -> tuple[Source, ...]:
     return tuple(found for *_rank, found in sorted(scored, key=lambda each: each[:3])[:MAX_FOUND])
 
 
+def read(texts: Sequence[AttachedText], url: str, neighbours: int) -> tuple[Source, ...]:
+    """Return the passage at an address, with as many neighbours on each side; none if no text has it."""
+    address, _, fragment = unquote(url).strip().partition("#")
+    for one in texts:
+        if not address.endswith(one.url):  # models return addresses with a host
+            continue
+        found = passages_of(one.text)
+        at = next((place for place, passage in enumerate(found) if passage.fragment == fragment), None)
+        if at is not None:
+            return tuple(found_passage(one, each) for each in found[max(0, at - neighbours) : at + neighbours + 1])
+    return ()
+
+
 def found_passage(one: AttachedText, passage: TextPassage) -> Source:
     return Source(
         ref=0,
-        filing=one.name,
-        company="",
+        kind="attachment",
+        title=one.name,
+        publisher="",
         date=None,
         period=None,
         section=f"page {passage.page}" if passage.page else "",
+        page=passage.page or None,
         anchor=f"#{passage.fragment}",
         url=f"{one.url}#{passage.fragment}",
         text=passage.text,

@@ -22,8 +22,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, tags_in
 from chat.audit.turns import scan_turns
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
+from chat.fts5 import INDEX_COLUMN, PASSAGE_INDEXES
 from chat.models import Event
-from chat.models.filing import INDEX_COLUMN, INDEX_TABLE
 from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import UserMessage
@@ -36,6 +36,8 @@ ATTACHMENTS: Final = "chat_attachment"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
+# The full-text tables of passages.
+PASSAGE_TABLES: Final = tuple(index.name for index in PASSAGE_INDEXES)
 # What citations and trace steps repeat of a filing.
 _FILING_FIELDS: Final = frozenset({"company", "section", "snippet"})
 # Columns, by table, in which only canaries are sought.
@@ -55,6 +57,10 @@ _EXEMPT: Final = {
     # public filings: their links may look like keys, and their words are no model's
     "chat_passage": ("section", "section_title", "heading", "text", "context", INDEX_COLUMN),
     "chat_filing": ("company",),
+    # people's own documents, which they may read
+    "chat_documentpassage": ("section", "text", "context", INDEX_COLUMN),
+    "chat_document": ("name", "title"),
+    "chat_collection": ("name",),
     # derived from texts of the event table
     EVENTS: (TALK_COLUMN,),
     "chat_storedcard": ("answer_html", "render_version", "context_key"),
@@ -133,7 +139,7 @@ def cell_leaves(table: Table, column: str, value: Any) -> Iterator[Leaf]:
 
 
 def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
-    if table.name.startswith((INDEX_TABLE, TALK_TABLE)):
+    if table.name.startswith((*PASSAGE_TABLES, TALK_TABLE)):
         return _CANARIES_ONLY  # full-text indexes of columns that are scanned in their own tables
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top in ("text", "attachments"):
         return _CANARIES_ONLY

@@ -55,22 +55,43 @@ STEP_STATES: dict[str, StepState] = {
 
 
 def items(
-    records: Sequence[TurnRecord], sees: Visibility, *, opened: Mapping[str, ThinkingText] | None = None
+    records: Sequence[TurnRecord],
+    sees: Visibility,
+    *,
+    opened: Mapping[str, ThinkingText] | None = None,
+    beside: TurnState | None = None,
 ) -> list[dict[str, Any]]:
     """Return for each stored turn its ``question`` and ``answer`` card, oldest first.
 
     The caller has called ``rendering.load``, which reads their HTML in one query.
 
-    ``opened``: thinking to show open, by card.
+    ``opened``: thinking to show open, by card. ``beside``: the second of two turns that are compared, while it runs.
     """
     texts = opened or {}
+
+    def second(record: TurnRecord) -> AnswerView | None:
+        if record.beside is None:
+            return None
+        if beside and beside.id == record.beside.turn.pk:
+            return live_answer_card(beside, sees)
+        return answer_card(record.beside, sees, opened=texts.get(record.beside.turn.public_id))
+
     return [
         {
             "question": question_card(record),
             "answer": answer_card(record, sees, opened=texts.get(record.turn.public_id)),
+            "beside": second(record),
         }
         for record in records
     ]
+
+
+def live_item(live: TurnState, beside: TurnState | TurnRecord | None, sees: Visibility) -> dict[str, Any]:
+    """Return the cards of a running turn, and of the one that is compared with it."""
+    second = None
+    if beside is not None:
+        second = live_answer_card(beside, sees) if isinstance(beside, TurnState) else answer_card(beside, sees)
+    return {"question": live_question_card(live), "answer": live_answer_card(live, sees), "beside": second}
 
 
 def question_card(turn_record: TurnRecord) -> QuestionView:
@@ -143,6 +164,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         error=labels.error_label(turn, sees),
         notice=notice,
         history_note=labels.history_note(record.history_cut),
+        is_beside=turn.is_beside,
     )
 
 
@@ -150,6 +172,15 @@ def _actions(turn_record: TurnRecord, record: AnswerRecord, sees: Visibility, *,
     turn = turn_record.turn
     answers = next((turns for turns in turn_record.versions if turn.pk in turns), (turn.pk,))
     args = [turn.conversation_id, turn.pk]
+    if turn.compared_with_id:  # one is chosen first; then there is more to do with it
+        return CardActions(
+            keep_url=reverse("chat:keep", args=args),
+            copy_url=reverse("chat:copy", args=args),
+            trace_url=reverse("chat:trace", args=args),
+            delete_url="" if turn.is_beside else reverse("chat:delete", args=args),
+            preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",
+            usage_label=labels.usage_label(turn, record, sees),
+        )
     can_continue = continuation.can_continue(turn, record)
     return CardActions(
         branch=branch_view(turn, answers, answers.index(turn.pk)),
@@ -198,6 +229,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
         history_note=labels.history_note(live.history_cut),
+        is_beside=live.is_beside,
         # Nothing else can be asked of it yet, and each address takes longer than the rest of the view.
         actions=CardActions(
             trace_url=reverse("chat:trace", args=[live.conversation_id, live.id]) if sees.trace else "",
@@ -262,7 +294,8 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
             ref=numbers[ref],
             url=reader_url(of_source[0].url, [one.quote for one in of_source if one.quote and one.verified]),
             label=cite_label(of_source[0]),
-            company=of_source[0].company,
+            kind=of_source[0].kind,
+            publisher=of_source[0].publisher,
             excerpts=tuple(
                 dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if one.snippet or one.quote)
             ),

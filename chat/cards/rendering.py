@@ -74,6 +74,7 @@ def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
 
     ``again``: render all of it. Reads and writes the database. The HTML of a running turn isn't stored.
     """
+    records = [*records, *(turn_record.beside for turn_record in records if turn_record.beside)]
     prefetch_related_objects([turn_record.turn for turn_record in records], "stored_card")
     missing = [
         turn_record for turn_record in records if again or not ((card := _card(turn_record.turn)) and _is_current(card))

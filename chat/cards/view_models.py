@@ -12,6 +12,7 @@ from typing import Literal
 
 from django.utils.safestring import SafeString
 
+from reasoning.citations import SourceKind
 from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
@@ -180,7 +181,8 @@ class SourceView:
     ref: int
     url: str
     label: str
-    company: str = ""
+    kind: SourceKind
+    publisher: str = ""
     excerpts: tuple[ExcerptView, ...] = ()
     anchor: str = ""  # on a shared page: the id of its passage there
 
@@ -214,6 +216,7 @@ class CardActions:
     """What the owner of an answer may do with it, and what only they are told of it. An empty URL: not this one."""
 
     branch: BranchView | None = None  # of the answers to the same question, where there is more than one
+    keep_url: str = ""  # of one of two answers side by side
     copy_url: str = ""
     retry_url: str = ""
     is_retry_offered: bool = False  # among the actions; a card that says how it failed offers it there
@@ -270,6 +273,7 @@ class AnswerView:
     error: str = ""  # "Stopped: the model did not answer"
     history_note: str = ""  # "Earlier messages were summarised …"
     notice: str = ""  # "Stopped at the limit of 8 steps."
+    is_beside: bool = False  # the second of two answers side by side
 
     @property
     def tail_id(self) -> str:
@@ -293,7 +297,8 @@ class ModelOption:
 class ModelView:
     """The model that answers next, and what may be chosen: its picker is drawn where that is more than one.
 
-    ``efforts``: those that may be chosen, at ``effort_url``; empty where the service takes none.
+    ``efforts``: those that may be chosen, at ``effort_url``; empty where the service takes none. ``others``: the models
+    that may answer beside it.
     """
 
     value: str
@@ -301,6 +306,7 @@ class ModelView:
     url: str
     options: tuple[ModelOption, ...] = ()
     efforts: tuple[ModelOption, ...] = ()
+    others: tuple[ModelOption, ...] = ()
     effort_url: str = ""
 
 

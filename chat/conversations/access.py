@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -33,9 +34,13 @@ def get_project(request: HttpRequest, project_id: object) -> Project:
 
 
 def get_turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID, *, any_branch: bool = False) -> Turn:
-    """Return a turn of the user's conversation; 404 if it isn't on the selected branch, unless ``any_branch``."""
+    """Return a turn of the user's conversation; 404 if it isn't on the selected branch, unless ``any_branch``.
+
+    A turn that is compared with one on the branch is shown with it, and is found like that.
+    """
     turns = get_conversation(request, conversation_id).turns.filter(deleted_at=None)
-    return get_object_or_404(turns if any_branch else turns.filter(is_active=True), pk=turn_id)
+    shown = Q(is_active=True) | Q(compared_with__is_active=True)
+    return get_object_or_404(turns if any_branch else turns.filter(shown), pk=turn_id)
 
 
 def get_attachment(request: HttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> Attachment:

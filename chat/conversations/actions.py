@@ -187,6 +187,15 @@ def select_branch(turn: Turn) -> None:
     publish_changes(turn.conversation_id, "redraw", "model")  # the next request holds another history
 
 
+def keep_answer(turn: Turn) -> None:
+    """Show one of two answers that are compared; the other becomes a version. Raises InvalidInputError. Product 47."""
+    if turn.compared_with_id is None:
+        raise InvalidInputError("not_compared", _("This answer is not one of two any more."))
+    with refusals_in_words():
+        branches.keep(turn)
+    publish_changes(turn.conversation_id, "redraw", "model")
+
+
 def save_unasked(turn: Turn, message: Message) -> Turn:
     """Store an edited question on a branch of its own without asking it. Raises InvalidInputError."""
     with refusals_in_words():

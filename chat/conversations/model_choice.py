@@ -95,12 +95,37 @@ def resolve(
     profiles = enabled_profiles() if profiles is None else profiles
     offered = offered_models(profiles)
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
-    chosen = of_profile(own) if own else offered[0]
+    return in_conversation(of_profile(own) if own else offered[0], conversation, site), offered
+
+
+def in_conversation(chosen: ModelChoice, conversation: Conversation, site: SiteSettings | None = None) -> ModelChoice:
+    """Return a model with the instructions that it gets in this conversation. Reads the database for ``site``."""
     shared = conversation.project.system_prompt if conversation.project else ""
     of_site = (site or SiteSettings.current()).system_prompt
     # From the widest scope to the narrowest.
     prompts = (of_site, chosen.system_prompt, shared, conversation.system_prompt)
-    return replace(chosen, system_prompt="\n\n".join(filter(None, prompts))), offered
+    return replace(chosen, system_prompt="\n\n".join(filter(None, prompts)))
+
+
+def compared_model(conversation: Conversation, chosen: ModelChoice, name: str) -> ModelChoice:
+    """Return the model of this name, to answer beside the one that is chosen. Raises InvalidInputError. Product 47."""
+    others = comparable(chosen, offered_models())
+    found = next((model for model in others if compared_name(model) == name), None)
+    if found is None:
+        names = ", ".join(map(compared_name, others)) or "-"
+        message = _("compare_model: one of the other models is needed: %(models)s.") % {"models": names}
+        raise InvalidInputError("unknown_model", message, field="compare_model")
+    return in_conversation(found, conversation)
+
+
+def comparable(chosen: ModelChoice, offered: Sequence[ModelChoice]) -> list[ModelChoice]:
+    """Return those of the offered models that can answer beside the one that is chosen."""
+    return [model for model in offered if model != chosen and not model.problem]
+
+
+def compared_name(model: ModelChoice) -> str:
+    """Return what names a model as the second one; the endpoint that chooses its model is named by its host."""
+    return model.name or model.label
 
 
 def offered_models(profiles: Sequence[ModelProfile] | None = None) -> tuple[ModelChoice, ...]:

@@ -21,7 +21,7 @@ from accounts.models import User
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
 from chat.fts5 import Join, fts5_expression, match_fts5, match_vector, tsquery
 from chat.models import Conversation, Event
-from chat.models.filing import search_terms, words_of
+from chat.models.passages import search_terms, words_of
 from chat.search_text import marking_pattern, query_terms, vector_sql
 from reasoning.redaction import redact_text
 

@@ -40,20 +40,34 @@ def select(turn: Turn) -> None:
     turns.filter(is_active=False, pk__in=path).update(is_active=True)
 
 
+def end_comparison(turn: Turn) -> None:
+    """Make two turns that were compared two versions of one question, whichever of them is shown. Product 47."""
+    if turn.compared_with_id:
+        Turn.objects.filter(pk__in=(turn.pk, turn.compared_with_id)).update(compared_with=None)
+        turn.compared_with = None
+
+
+@transaction.atomic
+def keep(turn: Turn) -> None:
+    """Show one of two turns that are compared, and leave the other as a version. Raises TurnRunningError."""
+    select(turn)
+    end_comparison(turn)
+
+
 @transaction.atomic
 def delete(turn: Turn) -> None:
     """Take a question with its answer out of its conversation. Raises TurnRunningError.
 
-    Where its question has another version, or its answer, that one is shown; else what was asked after it stays. It
-    can be restored until ``purge_deleted``.
+    Where its question has another version, or its answer, that one is shown; else what was asked after it stays. Two
+    that are compared go together. It can be restored until ``purge_deleted``.
     """
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     if turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunningError(str(turn.conversation_id))
-    is_shown = turns.filter(pk=turn.pk, is_active=True).exists()
+    is_shown = turns.filter(pk=turn.pk, is_active=True).exists() and not turn.compared_with_id
     place = [pk for answers in versions([turn])[turn.pk] for pk in answers] if is_shown else [turn.pk]
-    turns.filter(pk=turn.pk).update(is_active=False, deleted_at=timezone.now())
+    turns.filter(pk__in=_pair(turn)).update(is_active=False, deleted_at=timezone.now())
     _renumber_below(turn, -1)
     if len(place) > 1:
         at = place.index(turn.pk)
@@ -67,7 +81,7 @@ def restore(turn: Turn) -> None:
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     asked_since = turns.filter(is_active=True, started_at__gt=turn.deleted_at)
-    if not turns.filter(pk=turn.pk, deleted_at__isnull=False).update(deleted_at=None):
+    if not turns.filter(pk__in=_pair(turn), deleted_at__isnull=False).update(deleted_at=None):
         return
     _renumber_below(turn, 1)
     if not asked_since.exists():
@@ -75,7 +89,7 @@ def restore(turn: Turn) -> None:
     else:
         tree = _Tree(turn.conversation_id)
         above = tree.parents[turn.pk]
-        beside = [pk for pk, parent in tree.parents.items() if parent == above and pk != turn.pk]
+        beside = [pk for pk, parent in tree.parents.items() if parent == above and pk not in _pair(turn)]
         is_free = above is None or turns.filter(pk=above, is_active=True).exists()
         is_free = is_free and not turns.filter(pk__in=beside, is_active=True).exists()
         turns.filter(pk=turn.pk).update(is_active=is_free)
@@ -155,6 +169,11 @@ def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
             by_question.setdefault(questions.get(pk, pk), []).append(pk)
         found_versions[above] = tuple(map(tuple, by_question.values()))
     return {turn.pk: found_versions[tree.parents[turn.pk]] for turn in turns}
+
+
+def _pair(turn: Turn) -> list[uuid.UUID]:
+    """Return a turn, and the one that it is compared with."""
+    return [pk for pk in (turn.pk, turn.compared_with_id) if pk]
 
 
 def _renumber_below(turn: Turn, by: int) -> None:

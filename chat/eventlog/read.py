@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 from django.db import connection
@@ -13,6 +12,7 @@ from django.db import connection
 from chat.eventlog import attachments, encryption
 from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
 from chat.models import Checkpoint, Event, Turn
+from chat.tools.passages import passages_from_json
 from reasoning.citations import Source
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, ToolResult, UserMessage
@@ -20,7 +20,6 @@ from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.visibility import EXCERPT_CHARS, Visibility
 
-_SOURCE_FIELDS = tuple(field.name for field in fields(Source))
 # Characters: a little more than an excerpt, so that mostly one piece is enough.
 REDACTED_AT_ONCE = 1000
 # Written out, since every request is planned from it: building it anew takes longer than reading a short log.
@@ -31,14 +30,20 @@ WHERE event.conversation_id = %s ORDER BY event.seq
 """
 
 
-def history(conversation_id: uuid.UUID, *, with_images: bool = False) -> tuple[CanonicalEvent, ...]:
+def history(
+    conversation_id: uuid.UUID, *, with_images: bool = False, of: Turn | None = None
+) -> tuple[CanonicalEvent, ...]:
     """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false.
 
+    ``of``: the turn whose request is planned. The second of a comparison is on the branch in place of the first.
     Texts of attached files are loaded, and images for models that take them.
     """
     with connection.cursor() as cursor:
         cursor.execute(_HISTORY, [conversation_id.hex])
         events = [from_row(*row) for row in cursor.fetchall()]
+    if of and of.is_beside and of.compared_with_id:
+        swapped = {of.public_id: True, of.compared_with_id.hex: False}
+        events = [replace(event, active=swapped.get(event.turn, event.active)) for event in events]
     return attachments.loaded(events, with_images=with_images)
 
 
@@ -93,9 +98,10 @@ def _redacted_start(text: str, chars: int) -> str:
     return start + redactor.flush()
 
 
-def running_turn(conversation_id: uuid.UUID) -> Turn | None:
-    """Return the running turn of a conversation, in whichever process it runs."""
-    return Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING).first()
+def running_turn(conversation_id: uuid.UUID, *, beside: bool = False) -> Turn | None:
+    """Return the running turn of a conversation, in whichever process it runs; ``beside``: the second of two."""
+    running = Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING)
+    return running.filter(is_active=not beside).first()
 
 
 def checkpoint_answer(turn_id: uuid.UUID) -> str:
@@ -119,14 +125,8 @@ def sources_of(turn: Turn) -> tuple[Source, ...]:
     sealed = (
         turn.events.filter(type=ToolResult.type, sealed__isnull=False).order_by("seq").values_list("sealed", flat=True)
     )
-    found: list[Source] = []
-    for each in sealed:
-        try:
-            passages = json.loads(encryption.decrypt(each or b"").get("output", ""))["passages"]
-            found += [Source(**{name: passage.get(name, "") for name in _SOURCE_FIELDS}) for passage in passages]
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # a tool that returns other text, or one that was cut
-    return tuple(found)
+    outputs = (encryption.decrypt(each or b"").get("output", "") for each in sealed)
+    return tuple(source for output in outputs for source in passages_from_json(output))
 
 
 def open_calls(record: TurnRecord) -> tuple[Mapping[str, Any], ...]:

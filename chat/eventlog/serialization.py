@@ -34,12 +34,14 @@ _COLUMNS = ("seq", "turn", "step", "type", "active")  # fields of a canonical ev
 class TurnRecord:
     """A turn with the public payloads of its events, in order.
 
-    ``versions``: what was asked in the same place, this turn among it.
+    ``versions``: what was asked in the same place, this turn among it. ``beside``: of the second of two that are
+    compared, at the first.
     """
 
     turn: Turn
     events: tuple[Mapping[str, Any], ...]
     versions: branches.Versions = ()
+    beside: TurnRecord | None = None
 
     def answer_record(self) -> AnswerRecord:
         """Return what the public payloads say of the answer."""
@@ -119,12 +121,21 @@ def load_records(found: Sequence[Turn], *, has_versions: bool = True) -> tuple[T
     """Return these turns of one conversation with their public payloads."""
     if not found:
         return ()
+    compared = [turn.compared_with_id for turn in found if turn.compared_with_id and turn.is_active]
+    second = (
+        load_records([*Turn.objects.filter(pk__in=compared).select_related("feedback", "stored_card")])
+        if compared
+        else ()
+    )
+    beside = {record.turn.compared_with_id: record for record in second}
     events: dict[uuid.UUID, list[Mapping[str, Any]]] = {turn.pk: [] for turn in found}
     rows = Event.objects.filter(turn__in=events).order_by("seq")
     for turn_id, step, kind, schema, public in rows.values_list("turn_id", "step", "type", "schema", "public"):
         events[turn_id].append({**upgrade_payload(kind, schema, public), "type": kind, "step": step})
     versions = branches.versions(found if has_versions else ())
-    return tuple(TurnRecord(turn, tuple(events[turn.pk]), versions.get(turn.pk, ())) for turn in found)
+    return tuple(
+        TurnRecord(turn, tuple(events[turn.pk]), versions.get(turn.pk, ()), beside.get(turn.pk)) for turn in found
+    )
 
 
 def upgrade_payload(kind: str, schema: int, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,8 @@ class InactiveBranchError(Exception):
 class LogPosition(NamedTuple):
     """Where a conversation is: its newest turn, and what runs or waits. ``last_seq``: of its log.
 
-    ``newest``: with its number, its status and the newest ``context_anchor`` of the selected branch; None: no turn yet.
+    ``newest``: with its number, what it is compared with and the newest ``context_anchor`` of the selected branch;
+    None: no turn yet.
     ``has_queued``: messages are to be sent. ``running_of_owner``: how many turns of its owner run, wherever.
     """
 
@@ -55,7 +56,8 @@ class LogPosition(NamedTuple):
 _CONVERSATION = "SELECT * FROM chat_conversation WHERE id = %s"
 _OWNER = "SELECT * FROM accounts_user WHERE id = %s"
 _POSITION = """
-SELECT newest.id, newest.number, newest.status,
+SELECT newest.id, newest.number, newest.compared_with_id,
+  EXISTS (SELECT 1 FROM chat_turn WHERE conversation_id = %(conversation)s AND status = 'running') AS has_running,
   (SELECT context_anchor FROM chat_turn
     WHERE conversation_id = %(conversation)s AND is_active AND context_anchor IS NOT NULL
     ORDER BY number DESC LIMIT 1) AS context_anchor,
@@ -102,7 +104,7 @@ def read_position(conversation: Conversation) -> LogPosition:
     return LogPosition(
         newest=newest if newest.number else None,
         last_seq=newest.last_seq or 0,
-        has_running=newest.status == Turn.Status.RUNNING,  # no other branch can be selected while a turn runs
+        has_running=bool(newest.has_running),
         has_queued=bool(newest.has_queued),
         running_of_owner=newest.running_of_owner,
     )
@@ -133,6 +135,8 @@ def open_turn(
     position = position or read_position(conversation)
     if position.has_running:
         raise TurnRunningError(str(conversation.pk))
+    if position.newest:
+        branches.end_comparison(position.newest)  # who goes on without a choice keeps the answer that is shown
     if replaces:
         present = conversation.turns.filter(pk=replaces.pk, is_active=True).first()
         if present is None:
@@ -165,6 +169,26 @@ def open_turn(
     conversation.archived_at = None
     conversation.save(update_fields=["title", "updated_at", "archived_at"])
     return turn
+
+
+@_atomic
+def open_beside(turn: Turn, *, text: str, model: str, model_label: str, provider: str) -> Turn:
+    """Start a second turn with the question of one that was opened just now, for another model. Product 47."""
+    beside = Turn.objects.create(
+        conversation=turn.conversation,
+        parent=turn.parent,
+        number=turn.number,
+        is_active=False,
+        compared_with=turn,
+        model=model,
+        model_label=model_label,
+        provider=provider,
+        **leases.new_lease(),
+    )
+    _append(beside, [UserMessage(text=text, attachments=attachments.attached_to(turn))], {})
+    turn.compared_with = beside
+    turn.save(update_fields=["compared_with"])
+    return beside
 
 
 @_atomic
@@ -311,7 +335,11 @@ def cancel_open_calls(turn: Turn) -> None:
 
 
 def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces, *, after_seq: int | None = None) -> None:
-    # Only the process that holds the lease of the running turn appends to its conversation, so ``seq`` has no gaps.
+    # Only the process that holds the lease of the running turn appends to its conversation, so ``seq`` has no gaps. Two
+    # that are compared take turns.
+    if turn.compared_with_id:
+        Conversation.all_objects.select_for_update().values_list("pk").get(pk=turn.conversation_id)
+        after_seq = None
     if after_seq is None:
         after_seq = Event.objects.filter(conversation=turn.conversation_id).aggregate(last=Max("seq"))["last"] or 0
     Event.objects.bulk_create(to_row(turn, event, seq, traces) for seq, event in enumerate(events, start=after_seq + 1))

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from chat.models import Filing, Passage
-from chat.models.filing import search_terms
+from chat.models.passages import search_terms
 from chat.search_text import marking_pattern, query_terms
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
@@ -72,8 +72,8 @@ def search_passages(query: SearchQuery) -> SearchResult:
     terms = search_terms(query.text)
     return SearchResult(
         passages=tuple(found_passage(passage, terms) for passage in found),
-        filings=filings.count(),
-        companies=tuple(filings.order_by("company").values_list("company", flat=True).distinct()),
+        documents=filings.count(),
+        publishers=tuple(filings.order_by("company").values_list("company", flat=True).distinct()),
     )
 
 
@@ -94,8 +94,13 @@ def read_passages(url: str, neighbours: int = 0) -> SearchResult:
         .order_by("ordinal")
     )
     return SearchResult(
-        passages=tuple(found_passage(one, []) for one in around), filings=1, companies=(passage.filing.company,)
+        passages=tuple(found_passage(one, []) for one in around), documents=1, publishers=(passage.filing.company,)
     )
+
+
+def list_filings() -> list[Filing]:
+    """Return all filings, by company, the newest first."""
+    return list(Filing.objects.all())
 
 
 def form_filter(form: str) -> Q:
@@ -109,8 +114,9 @@ def found_passage(passage: Passage, terms: Iterable[str]) -> Source:
     filing = passage.filing
     return Source(
         ref=0,
-        filing=filing.form,
-        company=filing.company,
+        kind="filing",
+        title=filing.form,
+        publisher=filing.company,
         date=filing.filed_on.isoformat() if filing.filed_on else None,
         period=filing.period_on.isoformat() if filing.period_on else None,
         section=passage.section,

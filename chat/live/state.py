@@ -5,7 +5,8 @@ apply them to a ``TurnState``: a state with sequence number n plus all later eve
 
 Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rises by one:
 
-    started   replaced: public id of the turn whose place it takes, its own where it is continued, or ""
+    started   replaced: public id of the turn whose place it takes, its own where it is continued, or "". beside: it is
+              the second of two that are compared
     text      n, text, added, open: more text of the open block. added: what of it is shown at the tip of the block, or
               open: HTML before and after the tip of the block, which is drawn again; with neither it is shown later.
               n: how often what is shown has changed
@@ -17,7 +18,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     step      at, tool, response, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
     history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
-    ended     the last one; its record is in the log
+    ended     the last one; its record is in the log. beside: as of started
 
 Events of a conversation have ``kind`` alone, or with what they say: ``queue``, ``model``, ``settings``,
 ``redraw``. A scratchpad is in no event.
@@ -78,6 +79,8 @@ class TurnState:
     started_at: datetime
     resumed_at: datetime | None = None  # where it runs again, to be continued
     model_label: str = ""  # of its profile
+    compared_with: uuid.UUID | None = None  # the turn that answers the same question side by side
+    is_beside: bool = False  # it is the second of the two
     attachments: tuple[AttachedFile, ...] = ()
     conversation: Conversation | None = None  # as it was when the turn was read
     seq: int = 0

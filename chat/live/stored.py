@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from channels.db import database_sync_to_async
 
 from chat import eventlog
+from chat.documents import sources as stores
+from chat.documents.access import reader_of
 from chat.eventlog.attachments import attached_to
 from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.eventlog.user_texts import user_text_so_far
-from chat.filings.search import read_passages
 from chat.html import BlockSplitter
 from chat.link_check import UserText
 from chat.live.blocks import BlockRenderer
@@ -74,9 +75,12 @@ def read_followed(turn_id: uuid.UUID) -> FollowedTurn | None:
     return state
 
 
-async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
-    """Return the stored state of the running turn of a conversation. Events with a greater ``seq`` continue it."""
-    found = await database_sync_to_async(_read)(conversation_id)
+async def read_running(conversation_id: uuid.UUID, *, beside: bool = False) -> TurnState | None:
+    """Return the stored state of the running turn of a conversation. Events with a greater ``seq`` continue it.
+
+    ``beside``: of the second of two that are compared.
+    """
+    found = await database_sync_to_async(_read)(conversation_id, beside=beside)
     if found is None:
         return None
     state, answer, sources, asked = found
@@ -87,8 +91,8 @@ async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
     return state
 
 
-def _read(conversation_id: uuid.UUID) -> tuple[TurnState, str, Sequence[Source], UserText] | None:
-    turn = running_turn(conversation_id)
+def _read(conversation_id: uuid.UUID, *, beside: bool) -> tuple[TurnState, str, Sequence[Source], UserText] | None:
+    turn = running_turn(conversation_id, beside=beside)
     if turn is None:
         return None
     checkpoint = Checkpoint.objects.filter(turn=turn).only("answer", "state").first()
@@ -96,7 +100,12 @@ def _read(conversation_id: uuid.UUID) -> tuple[TurnState, str, Sequence[Source],
     asked = user_text_so_far(conversation_id)
     if checkpoint is None or not checkpoint.state:
         return state, "", (), asked
-    sources = [source for ref, url in checkpoint.state["sources"] for source in _source(ref, url)]
+    reader = reader_of(conversation_id)
+    sources = [
+        replace(passage, ref=ref)
+        for ref, url in checkpoint.state["sources"]
+        for passage in stores.read(url, reader).passages
+    ]
     return state, checkpoint.answer, sources, asked
 
 
@@ -112,6 +121,8 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "attachments": attached_to(turn),
         "model": turn.model,
         "model_label": turn.model_label,
+        "compared_with": turn.compared_with_id,
+        "is_beside": turn.is_beside,
         "started_at": turn.started_at,
         "resumed_at": turn.resumed_at,
     }
@@ -132,9 +143,3 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "answer_chars": len(checkpoint.answer),
         "thinking_chars": form["thinking_chars"],
     }
-
-
-def _source(ref: int, url: str) -> list[Source]:
-    names = ("filing", "company", "date", "period", "section", "anchor", "url", "text", "snippet")
-    passages = read_passages(url).passages
-    return [Source(ref=ref, **{name: getattr(passage, name) for name in names}) for passage in passages]

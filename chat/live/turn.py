@@ -95,7 +95,8 @@ class LiveTurn(TurnState):
     def __post_init__(self) -> None:
         self._blocks = BlockRenderer(self.conversation_id, self.owner_id)
         self._model = self.model
-        self._add({"kind": "started", "replaced": self.replaces.hex if self.replaces else ""})
+        replaced = self.replaces.hex if self.replaces else ""
+        self._add({"kind": "started", "replaced": replaced, "beside": self.is_beside})
         self.show_status(self.working_status)
 
     @property

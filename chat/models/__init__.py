@@ -1,6 +1,7 @@
 """What is stored, by subject."""
 
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
+from chat.models.document import Collection, Document, DocumentPassage
 from chat.models.filing import Filing, Passage
 from chat.models.model_profile import LearnedFacts, ModelProfile
 from chat.models.prompt import Prompt
@@ -10,8 +11,11 @@ from chat.models.turn import Checkpoint, Event, Feedback, QueuedMessage, StoredC
 __all__ = [
     "Attachment",
     "Checkpoint",
+    "Collection",
     "Conversation",
     "ConversationImport",
+    "Document",
+    "DocumentPassage",
     "Event",
     "Feedback",
     "Filing",

@@ -24,6 +24,8 @@ class Project(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="projects")
     name = models.CharField(_("name"), max_length=80)
     system_prompt = models.TextField(_("system prompt"), max_length=MAX_SYSTEM_PROMPT, blank=True)
+    # The collections that its conversations may read: ids as hex, None for all that its owner may.
+    collection_ids = models.JSONField(null=True, blank=True, default=None, editable=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
@@ -66,6 +68,7 @@ class Conversation(models.Model):
     system_prompt = models.TextField(_("system prompt"), max_length=MAX_SYSTEM_PROMPT, blank=True)
     # By endpoint and model: the seq up to which it refused its own opaque items; see chat.turns.requests.planning.
     refused_items = models.JSONField(default=dict, blank=True, editable=False)
+    collection_ids = models.JSONField(null=True, blank=True, default=None, editable=False)  # None: as its project
     allowed_tools = models.JSONField(default=list, blank=True, editable=False)  # whose calls need no approval any more
     is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner; no title of a model replaces it
     is_pinned = models.BooleanField(_("pinned"), default=False)

@@ -36,6 +36,10 @@ class Turn(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     # None for the first; the turns of one parent are the versions of one question
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
+    # Of two that answer one question side by side each names the other until one is kept. The second is off the branch.
+    compared_with = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
     # position on its branch, so siblings share a number
     number = models.PositiveIntegerField(_("number"))
     client_id = models.CharField(_("client id"), max_length=64, blank=True)
@@ -92,9 +96,11 @@ class Turn(models.Model):
             models.UniqueConstraint(
                 fields=["conversation", "client_id"], condition=~models.Q(client_id=""), name="turn_once_per_client_id"
             ),
-            # two processes may try to start one at the same moment
+            # Two processes may try to start one at the same moment. Off the branch runs the second of a comparison.
             models.UniqueConstraint(
-                fields=["conversation"], condition=models.Q(status="running"), name="turn_one_running_per_conversation"
+                fields=["conversation", "is_active"],
+                condition=models.Q(status="running"),
+                name="turn_one_running_per_conversation",
             ),
         )
         indexes = (models.Index(fields=["conversation", "number"], name="turn_by_number"),)
@@ -106,6 +112,11 @@ class Turn(models.Model):
     def public_id(self) -> str:
         """The id that the page knows: ``msgId`` on the answer, and ``<id>-q`` on the question."""
         return self.id.hex
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it is the second of two that are compared."""
+        return self.compared_with_id is not None and not self.is_active
 
     @property
     def run_s(self) -> float | None:

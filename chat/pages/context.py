@@ -51,9 +51,10 @@ class ConversationPage:
     corpus: Mapping[str, Any] | None = None
     draft: tuple[AttachmentView, ...] = ()  # files that wait for the next message
 
-    @property
-    def is_running(self) -> bool:
-        return any(record.turn.status == Turn.Status.RUNNING for record in self.records)
+    def running(self, *, beside: bool = False) -> set[uuid.UUID]:
+        """Return which of its turns ran when it was read; ``beside``: the second ones of a comparison."""
+        shown = [record.beside if beside else record for record in self.records]
+        return {each.turn.pk for each in shown if each and each.turn.status == Turn.Status.RUNNING}
 
 
 def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> ConversationPage:
@@ -99,13 +100,14 @@ def draft_files(conversation: Conversation, *, takes_images: bool) -> tuple[Atta
     return tuple(draft_view(file, conversation.pk, takes_images=takes_images) for file in files)
 
 
-def template_context(page: ConversationPage, live: TurnState | None) -> dict[str, Any]:
-    """Return the template context."""
+def template_context(page: ConversationPage, live: TurnState | None, beside: TurnState | None = None) -> dict[str, Any]:
+    """Return the template context. ``live``, ``beside``: the turns that run, the second one where two are compared."""
     # a running turn is further in memory than in the log
     stored = [record for record in page.records if live is None or record.turn.pk != live.id]
-    items = build.items(stored, page.sees, opened=page.opened)
+    items = build.items(stored, page.sees, opened=page.opened, beside=beside)
     if live is not None and live.number in page.window:
-        items.append({"question": build.live_question_card(live), "answer": build.live_answer_card(live, page.sees)})
+        ended = next((record.beside for record in page.records if record.turn.pk == live.id), None)
+        items.append(build.live_item(live, beside or ended, page.sees))
     return {
         "conversation": page.conversation,
         "sidebar": page.sidebar,
@@ -115,7 +117,7 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         "earlier": pagination.previous_page(page.records),
         "newest_url": page.conversation.get_absolute_url() if page.window.before else "",
         "queued": page.waiting,
-        "running": live is not None,
+        "running": live is not None or beside is not None,
         "sees": page.sees,
         "scratchpad_on": page.sees.scratchpad,
         "context": page.context,

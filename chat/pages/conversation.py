@@ -54,7 +54,8 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
         # Files first: where the text is refused they wait in the composer and needn't be chosen again.
         files = [pk.hex for pk in await sync_to_async(accept_files)(request, found)]
         attached = [*request.POST.getlist("attachments"), *files]
-        message = clean_message(request.POST.get("text"), request.POST.get("id", ""), attached)
+        compared = request.POST.get("compare_model", "")
+        message = clean_message(request.POST.get("text"), request.POST.get("id", ""), attached, compared)
         command = commands.parse(message.text)
         if command is None:
             await turn_manager.submit(found.pk, message)
@@ -65,8 +66,8 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
                 return await conversation_page(request, conversation_id, command=answer, draft=answer.draft)
             success(request, answer.text)
     except InvalidInputError as error:
-        draft = request.POST.get("text", "")
-        return await conversation_page(request, conversation_id, status=400, error=error.message, draft=draft)
+        kept = {"draft": request.POST.get("text", ""), "compared": request.POST.get("compare_model", "")}
+        return await conversation_page(request, conversation_id, status=400, error=error.message, **kept)
     # 303: a reload of the page must not send the message again
     return redirect_back(request, conversation_id)
 
@@ -182,10 +183,15 @@ async def conversation_page(
         if not has_slot:
             return busy_page()
         page = await load(request, conversation_id, is_part=template == CARDS)
-        if page.is_running and not turn_manager.live(conversation_id):  # its turn may have ended since
+        ran = [page.running(), page.running(beside=True)]
+        turn, beside = [
+            turn_manager.live(conversation_id, beside=is_beside)
+            or (await read_running(conversation_id, beside=is_beside) if ran[is_beside] else None)
+            for is_beside in (False, True)
+        ]
+        if (ran[0] | ran[1]) - {each.id for each in (turn, beside) if each}:  # one has ended since
             page = await load(request, conversation_id, is_part=template == CARDS)
-        turn = turn_manager.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
-        shown = context.template_context(page, turn) | extra
+        shown = context.template_context(page, turn, beside) | extra
         return await sync_to_async(render)(request, template, shown, status=status)
 
 

@@ -60,6 +60,17 @@ async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, 
 
 
 @require_POST
+async def keep(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Keep this one of two answers side by side; the other becomes a version of it."""
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    try:
+        await turn_manager.keep(turn)
+    except InvalidInputError as error:
+        return await conversation_page(request, conversation_id, status=409, error=error.message)
+    return redirect_back(request, conversation_id, dom_id(turn.public_id))
+
+
+@require_POST
 def delete(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Delete a question with its answer; the page comes again with a notice that undoes it."""
     turn = get_turn(request, conversation_id, turn_id)

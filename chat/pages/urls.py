@@ -27,6 +27,7 @@ turn_urls = [
     path("select/", turn_actions.select, name="select"),
     path("retry/", turn_actions.retry, name="retry"),
     path("continue/", turn_actions.continue_answer, name="continue"),
+    path("keep/", turn_actions.keep, name="keep"),
     path("delete/", turn_actions.delete, name="delete"),
     path("restore/", turn_actions.restore, name="restore"),
     path("thinking/", turn_actions.thinking, name="thinking"),

@@ -74,6 +74,7 @@ def model_view(conversation: Conversation, chosen: ModelChoice, offered: Sequenc
         url=reverse("chat:model", args=[conversation.pk]),
         options=options,
         efforts=effort_options(conversation, chosen),
+        others=compared_options(conversation, chosen, offered),
         effort_url=reverse("chat:effort", args=[conversation.pk]),
     )
 
@@ -87,6 +88,20 @@ def model_options(
         if model.is_profile
         else ModelOption(model_choice.SITE_DEFAULT, default_label(model, conversation), is_chosen=model == chosen)
         for model in offered
+    )
+
+
+def compared_options(
+    conversation: Conversation, chosen: ModelChoice, offered: Sequence[ModelChoice]
+) -> tuple[ModelOption, ...]:
+    """Return the models that may answer the next question beside the one that is chosen. Product 47."""
+    return tuple(
+        ModelOption(
+            model_choice.compared_name(model),
+            model.label if model.is_profile else default_label(model, conversation),
+            is_chosen=False,
+        )
+        for model in model_choice.comparable(chosen, offered)
     )
 
 

@@ -52,10 +52,14 @@ class Frame(
 
 
 class TextFrame(Frame):
-    """More text at the tip of the open block. ``n`` counts the changes of the block."""
+    """More text at the tip of the open block. ``n`` counts the changes of the block.
+
+    ``beside``: it is of the second of two answers side by side.
+    """
 
     n: int
     text: str
+    beside: bool = False
 
 
 class BlockFrame(Frame):
@@ -71,6 +75,7 @@ class BlockFrame(Frame):
     finished: int = 0
     end: str | msgspec.UnsetType = msgspec.UNSET
     id: str = ""
+    beside: bool = False
 
 
 class ThinkingFrame(Frame):
@@ -109,8 +114,8 @@ class SwitchFrame(Frame):
     possible: bool
 
 
-class EffortChoice(msgspec.Struct, frozen=True):
-    """An option of the effort picker."""
+class Choice(msgspec.Struct, frozen=True):
+    """An option of the pickers of effort and of the second model."""
 
     value: str
     label: str
@@ -118,11 +123,12 @@ class EffortChoice(msgspec.Struct, frozen=True):
 
 
 class ModelFrame(Frame):
-    """The model that answers next, and the efforts that can be chosen for it."""
+    """The model that answers next, the efforts that can be chosen for it, and the models that may answer beside it."""
 
     model: str
     label: str
-    efforts: tuple[EffortChoice, ...]
+    efforts: tuple[Choice, ...]
+    others: tuple[Choice, ...]
 
 
 class TitleFrame(Frame):
@@ -160,10 +166,14 @@ class LiveFrame(Frame):
 
 
 class PageFrames:
-    """The frames of one open page. Remembers what the page subscribed to, and when it was last sent a figure."""
+    """The frames of one open page. Remembers what the page subscribed to, and when it was last sent a figure.
 
-    def __init__(self, sees: Visibility) -> None:
+    Of two answers side by side each has its own; ``beside``: those of the second.
+    """
+
+    def __init__(self, sees: Visibility, *, beside: bool = False) -> None:
         self.sees = sees
+        self._beside = beside
         self._open_thinking: dict[str, int] = {}  # public id to the number of the last piece
         self._open_html = ""  # of the open block up to its tip, as the page has it
         self._open_end = ""  # what follows its tip
@@ -196,7 +206,7 @@ class PageFrames:
         card = build.live_answer_card(turn, self.sees)
         frames = [
             _parts(card, (*_LIVE_PARTS, *_thinking_parts(card))),
-            self._whole_open_block(turn),
+            self.whole_open_block(turn),
             *self._steps(card),
         ]
         frames.append(CardFrame(card=card.id, status=card.status, tokens_est=_tokens(card)).encode())
@@ -204,34 +214,36 @@ class PageFrames:
             frames += self.open_thinking(turn)
         return [*frames, TurnFrame(running=True).encode()]
 
-    def append_live(self, turn: TurnState) -> list[str]:
-        """Return the whole card of a running turn that the page doesn't have."""
-        card = build.live_answer_card(turn, self.sees)
-        html = _append([{"question": build.live_question_card(turn), "answer": card}])
-        return [html, self._whole_open_block(turn), TurnFrame(running=True).encode()]
+    def append_live(self, turn: TurnState, beside: TurnState | TurnRecord | None = None) -> list[str]:
+        """Return the whole card of a running turn that the page doesn't have; ``beside``: with that of the second."""
+        html = _append([build.live_item(turn, beside, self.sees)])
+        return [html, self.whole_open_block(turn), TurnFrame(running=True).encode()]
 
     def replace_live(self, turn: TurnState) -> list[str]:
         """Return the card of a turn that runs again, to be put in the place of its ended one."""
         html = render_to_string("chat/card/_card.html", {"card": build.live_answer_card(turn, self.sees), "oob": True})
-        return [html, self._whole_open_block(turn), TurnFrame(running=True).encode()]
+        return [html, self.whole_open_block(turn), TurnFrame(running=True).encode()]
 
-    def append_cards(self, records: Iterable[TurnRecord]) -> list[str]:
-        """Return whole cards of finished turns that the page doesn't have."""
-        items = build.items(list(records), self.sees)
+    def append_cards(self, records: Iterable[TurnRecord], beside: TurnState | None = None) -> list[str]:
+        """Return whole cards of finished turns that the page doesn't have; ``beside``: a second one that still runs."""
+        items = build.items(list(records), self.sees, beside=beside)
         return [_append(items)] if items else []
 
-    def replace_all(self, records: Iterable[TurnRecord]) -> list[str]:
-        """Return every card again."""
+    def replace_all(self, records: Iterable[TurnRecord], beside: TurnState | None = None) -> list[str]:
+        """Return every card again; ``beside`` as of ``append_cards``."""
         records = list(records)
-        context = {"items": build.items(records, self.sees), "earlier": pagination.previous_page(records)}
+        context = {
+            "items": build.items(records, self.sees, beside=beside),
+            "earlier": pagination.previous_page(records),
+        }
         html = render_to_string("chat/card/_messages.html", context)
         return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
 
-    def finished(self, record: TurnRecord, blocks: str | None = None) -> list[str]:
+    def finished(self, record: TurnRecord, blocks: str | None = None, *, other_runs: bool = False) -> list[str]:
         """Return the end of a turn: each part under its own id, then its status.
 
         ``blocks``: HTML of the finished blocks that the page shows, where it was sent all of them. An answer that
-        begins with them is not replaced: its reader may have selected text.
+        begins with them is not replaced: its reader may have selected text. ``other_runs``: the one beside it.
         """
         card = build.answer_card(record, self.sees)
         if blocks is not None and card.answer_html.startswith(blocks):
@@ -241,15 +253,16 @@ class PageFrames:
         html = [_parts(card, [name for name in _FINAL_PARTS if self.sees.summary or name not in _SUMMARY_PARTS])]
         html += self._steps(card)
         html.append(_parts(card, _thinking_parts(card)))
-        question = {"question": build.question_card(record), "oob": True}
-        html.append(render_to_string("chat/card/_question_tools.html", question))
+        if not self._beside:
+            question = {"question": build.question_card(record), "oob": True}
+            html.append(render_to_string("chat/card/_question_tools.html", question))
         self._open_thinking.pop(card.id, None)
         return [
             EndingFrame(card=card.id).encode(),
             answer,
             "".join(html),
             CardFrame(card=card.id, status=card.status, tokens_est=_tokens(card)).encode(),
-            TurnFrame(running=False).encode(),
+            TurnFrame(running=other_runs).encode(),
             AnnounceFrame(text=_ending(card), assertive=card.status == "error").encode(),
         ]
 
@@ -274,7 +287,7 @@ class PageFrames:
         if not event["added"]:
             return []
         self._open_html += escape(event["added"], quote=False)
-        return [TextFrame(n=event["n"], text=event["added"]).encode()]
+        return [TextFrame(n=event["n"], text=event["added"], beside=self._beside).encode()]
 
     def _redraw(self, n: int, block: OpenBlock, finished: str = "") -> str:
         """Return what has changed of the open block; ``finished``: HTML that is not part of it any more.
@@ -287,13 +300,16 @@ class PageFrames:
         end = msgspec.UNSET if block.after == self._open_end else block.after
         self._open_html, self._open_end = block.before, block.after
         same_units, finished_units = _utf16_units(html[:same]), _utf16_units(finished)
-        return BlockFrame(n=n, html=html[same:], same=same_units, finished=finished_units, end=end).encode()
+        frame = BlockFrame(n=n, html=html[same:], same=same_units, finished=finished_units, end=end)
+        frame.beside = self._beside
+        return frame.encode()
 
-    def _whole_open_block(self, turn: TurnState) -> str:
+    def whole_open_block(self, turn: TurnState) -> str:
         """Return the open block; the changes after it are of this one."""
         self._open_html, self._open_end = turn.open_block.before, turn.open_block.after
         element_id = dom_id(turn.public_id, "tail")
-        return BlockFrame(n=turn.tail_n, html=self._open_html, end=self._open_end, id=element_id).encode()
+        frame = BlockFrame(n=turn.tail_n, html=self._open_html, end=self._open_end, id=element_id, beside=self._beside)
+        return frame.encode()
 
     def _may_draw_steps(self, count: int) -> bool:
         """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
@@ -370,8 +386,11 @@ def context_frame(context: ContextView) -> str:
 
 def model_frame(model: ModelView) -> str:
     """Return the model that answers next. The picker updates in place, so that nobody loses their place in it."""
-    efforts = tuple(EffortChoice(option.value, option.label, option.is_chosen) for option in model.efforts)
-    return ModelFrame(model=model.value, label=model.label, efforts=efforts).encode()
+    efforts, others = (
+        tuple(Choice(option.value, option.label, option.is_chosen) for option in options)
+        for options in (model.efforts, model.others)
+    )
+    return ModelFrame(model=model.value, label=model.label, efforts=efforts, others=others).encode()
 
 
 def command_frames(answer: CommandAnswer) -> list[str]:

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -51,6 +52,30 @@ from reasoning.scratchpad import Scratchpad
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class Lane:
+    """A running turn that the page follows, and its frames. Where two are compared there is a second one."""
+
+    frames: PageFrames
+    is_beside: bool = False
+    follower: TurnFollower[TurnState] | None = None
+
+    @property
+    def turn(self) -> TurnState | None:
+        return self.follower.turn if self.follower else None
+
+    def follow(self, turn: TurnState) -> TurnState:
+        """Follow a turn from a state that was read just now, or from a later one that the page has; return it."""
+        if self.follower is None or self.follower.turn.id != turn.id:
+            self.follower = TurnFollower(turn)
+        else:
+            self.follower.continue_from(turn)
+        return self.follower.turn
+
+
+Running = tuple[TurnState | None, TurnState | None]  # where two are compared the second is not None
+
+
 class PageSession:
     """One open page: the turn that it follows, and the frames that answer its messages and the events."""
 
@@ -60,7 +85,7 @@ class PageSession:
         self._conversation_id = key.conversation_id
         self._user = viewer.user
         self._frames = PageFrames(viewer.sees)
-        self._follower: TurnFollower[TurnState] | None = None  # of the running turn that the page shows
+        self._lanes = (Lane(self._frames), Lane(PageFrames(viewer.sees, beside=True), is_beside=True))
         self._authorized_at = 0.0  # by the clock of the event loop
         self._heard = False  # an event came since the last check
         self._may_have_new_settings = True  # since the turn that runs was started
@@ -80,18 +105,19 @@ class PageSession:
 
     @property
     def turn(self) -> TurnState | None:
-        """The running turn that the page follows."""
-        return self._follower.turn if self._follower else None
+        """The running turn that the page follows; where two are compared and the first has ended, the second."""
+        return self._lanes[0].turn or self._lanes[1].turn
 
     async def opened(self, shows: str | None = None) -> list[str]:
         """Return what the page is sent first: the running turn. ``shows``: the newest card that it was loaded with."""
-        turn = await self._running()
-        if turn is not None:
-            self._newest_id = turn.public_id
-        if turn is not None and shows not in (None, turn.public_id):
+        running = await self._running()
+        newest_id = _newest_of(running)
+        if newest_id:
+            self._newest_id = newest_id
+        if newest_id and shows not in (None, newest_id):
             self._must_sync = True
             return [TurnFrame(running=True).encode()]
-        return self._snapshot(turn)
+        return self._snapshots(running)
 
     async def receive(self, form: object) -> list[str]:
         """Do what the page asks for; a refusal is an error fragment. Raises SignedOutError."""
@@ -133,12 +159,15 @@ class PageSession:
         if self._must_sync:
             return []
         match event["kind"]:
+            case "started" if event.get("beside"):
+                # Mostly it has come with the first.
+                return [] if event["turn"] in self._cards else await self._redraw()
             case "started":
                 self._newest_id = event["turn"]
                 self._may_have_new_settings = False
                 return await self._started(event)
             case "ended":
-                self._newest_id = event["turn"]
+                self._newest_id = self._newest_id if event.get("beside") else event["turn"]
                 return await self._ended(event)
         return await self._follow(event)
 
@@ -162,7 +191,9 @@ class PageSession:
         return drawn
 
     async def _set_viewer(self, viewer: PageViewer) -> list[str]:
-        before, self._user, self._frames.sees = self._frames.sees, viewer.user, viewer.sees
+        before, self._user = self._frames.sees, viewer.user
+        for lane in self._lanes:
+            lane.frames.sees = viewer.sees
         # A switch of the page's own is followed by a request of the page for its cards (spec 001 EC-005).
         is_changed = before.thinking != viewer.sees.thinking and before.show_reasoning == viewer.sees.show_reasoning
         drawn: list[str] = []
@@ -182,15 +213,18 @@ class PageSession:
             self._must_redraw = False
             return drawn
         heard, self._heard = self._heard, False
-        follower = self._follower
+        return [frame for lane in self._lanes for frame in await self._catch_up_lane(lane, heard=heard)]
+
+    async def _catch_up_lane(self, lane: Lane, *, heard: bool) -> list[str]:
+        follower = lane.follower
         if follower is None or (heard and not follower.is_behind):
             return []
         turn = follower.turn
         if not isinstance(turn, LiveTurn):
-            return await self._read_stored(follower)
+            return await self._read_stored(lane, follower)
         if turn.finished.is_set():
-            return await self._finish(turn)
-        return self._snapshot(turn) if turn.seq > follower.seq else []
+            return await self._finish(lane, turn)
+        return self._snapshot(lane, turn) if turn.seq > follower.seq else []
 
     async def _find_turn(self, newest_id: str) -> list[str]:
         """Draw all cards where the start of a turn was lost: it may have replaced one of them.
@@ -216,7 +250,10 @@ class PageSession:
         known = self._scratchpads.get(turn.public_id)
         joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
         if not is_open:
-            self._scratchpads = {turn.public_id: joined}
+            other = turn.compared_with.hex if turn.compared_with else ""
+            self._scratchpads = {turn.public_id: joined} | {
+                pk: kept for pk, kept in self._scratchpads.items() if pk == other
+            }
         panel = await database_sync_to_async(gate.render_panel)(
             joined,
             self._user,
@@ -231,24 +268,50 @@ class PageSession:
 
     # Following a turn
 
-    async def _running(self) -> TurnState | None:
-        return self._manager.live(self._conversation_id) or await read_running(self._conversation_id)
+    async def _running(self) -> Running:
+        turn: TurnState | None = self._manager.live(self._conversation_id)
+        beside: TurnState | None = self._manager.live(self._conversation_id, beside=True)
+        if turn is None and beside is None:
+            turn = await read_running(self._conversation_id)
+            if turn is None or turn.compared_with:
+                beside = await read_running(self._conversation_id, beside=True)
+        return turn, beside
 
-    def _snapshot(self, turn: TurnState | None) -> list[str]:
-        """Return the running card, which the page has already, in its present state, and follow its turn from there."""
-        if turn is None:
-            self._follower = None
-            return [TurnFrame(running=False).encode()]
-        turn = self._follow_from(turn)
-        return self._frames.snapshot(turn) + self._scratchpad_notice(turn)
+    def _snapshots(self, running: Running) -> list[str]:
+        """Return the running cards, which the page has already."""
+        drawn = []
+        for lane, turn in zip(self._lanes, running, strict=True):
+            if turn is None:
+                lane.follower = None
+            else:
+                drawn += self._snapshot(lane, turn)
+        return drawn or [TurnFrame(running=False).encode()]
 
-    def _show(self, turn: TurnState) -> list[str]:
-        """Return the running card, whole where the page doesn't have it, and follow its turn from there."""
-        if turn.public_id in self._cards:
-            return self._snapshot(turn)
-        turn = self._follow_from(turn)
+    def _snapshot(self, lane: Lane, turn: TurnState) -> list[str]:
+        """Return a running card, which the page has already, in its present state, and follow its turn from there."""
+        turn = lane.follow(turn)
         self._cards.add(turn.public_id)
-        return self._frames.append_live(turn) + self._scratchpad_notice(turn) + self._first_title(turn)
+        return lane.frames.snapshot(turn) + self._scratchpad_notice(turn)
+
+    async def _show(self, turn: TurnState, beside: TurnState | None) -> list[str]:
+        """Return the running cards, whole where the page doesn't have them, and follow their turns from there."""
+        first, second = self._lanes
+        has_second_ended = turn.compared_with is not None and beside is None
+        ended = await _load_ended(turn.compared_with, None) if turn.compared_with and has_second_ended else None
+        if turn.public_id in self._cards:
+            return [
+                *self._snapshots((turn, beside)),
+                *(second.frames.finished(ended, other_runs=True) if ended else ()),
+            ]
+        turn = first.follow(turn)
+        self._cards.add(turn.public_id)
+        if turn.compared_with:
+            self._cards.add(turn.compared_with.hex)
+        beside = second.follow(beside) if beside else None
+        drawn = first.frames.append_live(turn, beside or ended)
+        if beside:
+            drawn += [second.frames.whole_open_block(beside), *self._scratchpad_notice(beside)]
+        return drawn + self._scratchpad_notice(turn) + self._first_title(turn)
 
     def _first_title(self, turn: TurnState) -> list[str]:
         """Return the title that the first question has given its conversation."""
@@ -256,83 +319,87 @@ class PageSession:
             return []
         return frames.title_frames(turn.conversation, is_new=True)
 
-    def _follow_from(self, turn: TurnState) -> TurnState:
-        """Follow a turn from a state that was read just now, or from a later one that the page has; return it."""
-        if self._follower is None or self._follower.turn.id != turn.id:
-            self._follower = TurnFollower(turn)
-        else:
-            self._follower.continue_from(turn)
-        return self._follower.turn
-
     def _scratchpad_notice(self, turn: TurnState) -> list[str]:
         is_elsewhere = self._frames.sees.scratchpad and not isinstance(turn, LiveTurn)
         return [gate.render_elsewhere_notice(dom_id(turn.public_id))] if is_elsewhere else []
 
     async def _started(self, event: Event) -> list[str]:
         drawn = []
-        if self.turn and self.turn.public_id != event["turn"]:  # its end was lost, or is still on its way
-            drawn += await self._finish(self.turn)
-        turn = await self._running()
+        for lane in self._lanes:
+            if lane.turn and event["turn"] not in (lane.turn.public_id, *_other_of(lane.turn)):
+                drawn += await self._finish(lane, lane.turn)  # its end was lost, or is still on its way
+        turn, beside = await self._running()
         if turn is None or turn.public_id != event["turn"]:
             return drawn  # over already; its end brings the card
         is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
         if event["replaced"] == turn.public_id and not is_new:  # it is continued in its card
-            self._follow_from(turn)
+            self._lanes[0].follow(turn)
             drawn += [*self._frames.replace_live(turn), AnnounceFrame(text=_("Working on the answer")).encode()]
         elif is_new:
-            drawn += [*frames.started_frames(event["replaced"]), *self._show(turn)]
+            drawn += [*frames.started_frames(event["replaced"]), *await self._show(turn, beside)]
             drawn.append(AnnounceFrame(text=_("Working on the answer")).encode())
         else:
-            drawn += [*(self._snapshot(turn) if self.turn is not turn else ()), *self._first_title(turn)]
+            is_followed = self._lanes[0].turn is turn
+            drawn += [*(() if is_followed else self._snapshots((turn, beside))), *self._first_title(turn)]
         return drawn
 
     async def _follow(self, event: Event) -> list[str]:
-        follower = self._follower
-        if follower is None or follower.turn.public_id != event["turn"]:
-            live = self._manager.live(self._conversation_id)
-            is_lost = live is not None and live.public_id == event["turn"]  # its start
+        lane = self._lane_of(event["turn"])
+        if lane is None or lane.follower is None:
+            lost = [self._manager.live(self._conversation_id, beside=lane.is_beside) for lane in self._lanes]
+            is_lost = any(live is not None and live.public_id == event["turn"] for live in lost)  # its start
             return await self._redraw() if is_lost else []
+        follower = lane.follower
         was_behind, turn = follower.is_behind, follower.turn
         followed = follower.receive(event)
         if follower.is_behind and isinstance(turn, LiveTurn):
-            return self._snapshot(turn)
+            return self._snapshot(lane, turn)
         if follower.is_behind and not was_behind:
-            return await self._read_stored(follower)  # the next check reads it again
+            return await self._read_stored(lane, follower)  # the next check reads it again
         if any(each["kind"] == "rewritten" for each in followed):
-            return self._snapshot(turn)
-        return [frame for each in followed for frame in self._frames.draw(turn, each)]
+            return self._snapshot(lane, turn)
+        return [frame for each in followed for frame in lane.frames.draw(turn, each)]
 
-    async def _read_stored(self, follower: TurnFollower[TurnState]) -> list[str]:
+    def _lane_of(self, turn_id: object) -> Lane | None:
+        for lane in self._lanes:  # for every event of everybody: no generator, no property
+            if lane.follower is not None and lane.follower.turn.public_id == turn_id:
+                return lane
+        return None
+
+    async def _read_stored(self, lane: Lane, follower: TurnFollower[TurnState]) -> list[str]:
         """Bring a page up to date with a turn of another process: its checkpoint, then the events that continue it."""
         turn = follower.turn
-        stored = await read_running(self._conversation_id)
+        stored = await read_running(self._conversation_id, beside=lane.is_beside)
         if stored is None or stored.id != turn.id:
-            return await self._finish(turn)
-        if self._frames.is_thinking_open(turn.public_id):
+            return await self._finish(lane, turn)
+        if lane.frames.is_thinking_open(turn.public_id):
             stored.thinking = await database_sync_to_async(checkpoint_thinking)(turn.id)
-        return self._snapshot(stored) if follower.continue_from(stored) else []
+        return self._snapshot(lane, stored) if follower.continue_from(stored) else []
 
     async def _ended(self, event: Event) -> list[str]:
-        follower = self._follower
-        if follower and follower.turn.public_id == event["turn"]:
-            turn = follower.turn
-            return await self._finish(turn, is_complete=event["seq"] == follower.seq == turn.seq)
+        lane = self._lane_of(event["turn"])
+        if lane and lane.follower:
+            follower, turn = lane.follower, lane.follower.turn
+            return await self._finish(lane, turn, is_complete=event["seq"] == follower.seq == turn.seq)
         record, next_request = await self._read_ended(uuid.UUID(event["turn"]))
         if record is None:
             return []
         if event["turn"] in self._cards:
-            return [*self._frames.finished(record), *next_request]
+            lane = self._lanes[bool(event.get("beside"))]
+            return [*lane.frames.finished(record, other_runs=self.turn is not None), *next_request]
+        if record.turn.compared_with_id:
+            return await self._redraw()
         self._cards.add(event["turn"])
         return [*self._frames.append_cards([record]), *next_request]
 
-    async def _finish(self, turn: TurnState, *, is_complete: bool = False) -> list[str]:
-        """Return the end of the turn that the page follows; nothing where it isn't in the log yet."""
+    async def _finish(self, lane: Lane, turn: TurnState, *, is_complete: bool = False) -> list[str]:
+        """Return the end of a turn that the page follows; nothing where it isn't in the log yet."""
         record, next_request = await self._read_ended(turn.id, turn if isinstance(turn, LiveTurn) else None)
         if record is None:
             return []
-        self._follower = None
+        lane.follower = None
         blocks = "".join(turn.frozen) if is_complete else None
-        return [*self._frames.finished(record, blocks), *next_request]
+        return [*lane.frames.finished(record, blocks, other_runs=self.turn is not None), *next_request]
 
     async def _read_ended(
         self, turn_id: uuid.UUID, live: LiveTurn | None = None
@@ -346,6 +413,8 @@ class PageSession:
             record = await _load_ended(turn_id, record)
         if record is None:
             return None, []
+        if record.turn.is_beside:
+            return record, []
         if live and live.next_request and not self._may_have_new_settings:
             may_preview = self._frames.sees.previews_requests
             size = summary.context_view(live.next_request, self._conversation_id, may_preview=may_preview)
@@ -367,7 +436,9 @@ class PageSession:
     # What the page asks for
 
     async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
-        message = clean_message(form.get("text"), form.get("id", ""), form.get("attachments", ()))
+        message = clean_message(
+            form.get("text"), form.get("id", ""), form.get("attachments", ()), form.get("compare_model", "")
+        )
         command = commands.parse(message.text)
         if command is None:
             # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
@@ -389,20 +460,22 @@ class PageSession:
         return []
 
     async def _open(self, form: Mapping[str, Any]) -> list[str]:
-        turn = self.turn
-        if turn is None or turn.public_id != form.get("id") or form.get("part") != "thinking":
+        lane = self._lane_of(form.get("id"))
+        if lane is None or lane.turn is None or form.get("part") != "thinking":
             return []
+        turn = lane.turn
         if not isinstance(turn, LiveTurn) and self._frames.sees.may_open_thinking:
             turn.thinking = max(turn.thinking, await database_sync_to_async(checkpoint_thinking)(turn.id), key=len)
-        return self._frames.open_thinking(turn)
+        return lane.frames.open_thinking(turn)
 
     async def _close(self, form: Mapping[str, Any]) -> list[str]:
-        self._frames.close_thinking(_text_in(form, "id"))
+        for lane in self._lanes:
+            lane.frames.close_thinking(_text_in(form, "id"))
         return []
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
         self._panel_card = ""
-        return self._snapshot(await self._running())
+        return self._snapshots(await self._running())
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was disconnected.
@@ -411,47 +484,61 @@ class PageSession:
         """
         self._must_sync = False
         last = _text_in(form, "last")
-        done, waiting, turn = await self._stored()
+        done, waiting, (turn, beside) = await self._stored()
         ids = [record.turn.public_id for record in done]
+        drawn: list[str]
         if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
             self._cards = set()
-        already_sent, self._cards = self._cards, self._cards.union(ids)
+        already_sent, self._cards = self._cards, self._cards.union(_cards_of(done))
         if last and last not in ids and (turn is None or last != turn.public_id):
             # Its newest card isn't among the newest turns of the selected branch any more.
-            return [*self._frames.replace_all(done), *self._show_after_sync(turn, last), waiting]
-        drawn: list[str] = []
+            drawn = self._frames.replace_all(done, beside)
+            return [*drawn, *await self._show_after_sync((turn, beside), last), waiting]
+        drawn = []
         missing = [] if last else done
         if last in ids:
             position = ids.index(last)
             missing = done[position + 1 :]
             if form.get("status") == "streaming":  # it has ended since
-                drawn = self._frames.finished(done[position])
+                drawn = self._frames.finished(done[position], other_runs=beside is not None)
+            if beside is None and (second := done[position].beside):  # perhaps likewise
+                drawn += self._lanes[1].frames.finished(second, other_runs=turn is not None)
         missing = [record for record in missing if record.turn.public_id not in already_sent]
-        return [*drawn, *self._frames.append_cards(missing), *self._show_after_sync(turn, last), waiting]
+        appended = self._frames.append_cards(missing, beside)
+        return [*drawn, *appended, *await self._show_after_sync((turn, beside), last), waiting]
 
-    def _show_after_sync(self, turn: TurnState | None, last: str) -> list[str]:
+    async def _show_after_sync(self, running: Running, last: str) -> list[str]:
+        turn, beside = running
         if turn is None:
-            return self._snapshot(None)
+            return self._snapshots(running)
         if last == turn.public_id:
-            self._cards.add(last)
-        return self._show(turn)
+            self._cards.update((last, *_other_of(turn)))
+        return await self._show(turn, beside)
 
     async def _redraw(self) -> list[str]:
         """Return every card again."""
-        done, waiting, turn = await self._stored()
-        self._cards = {record.turn.public_id for record in done}
-        return [*self._frames.replace_all(done), *self._show_after_sync(turn, ""), waiting]
+        done, waiting, running = await self._stored()
+        self._cards = _cards_of(done)
+        return [*self._frames.replace_all(done, running[1]), *await self._show_after_sync(running, ""), waiting]
 
-    async def _stored(self) -> tuple[list[TurnRecord], str, TurnState | None]:
-        """Return the finished turns, the queue's frame and the running turn; read again where that ended meanwhile."""
+    async def _stored(self) -> tuple[list[TurnRecord], str, Running]:
+        """Return the finished turns, the queue's frame and the running ones; read again where one ended meanwhile."""
         records, waiting = await _read(self._conversation_id)
-        turn = await self._running()
-        if turn is None and any(record.turn.status == Turn.Status.RUNNING for record in records):
+        running = await self._running()
+        ran = {
+            each.turn.pk
+            for record in records
+            for each in (record, record.beside)
+            if each and each.turn.status == Turn.Status.RUNNING
+        }
+        if ran - {turn.id for turn in running if turn}:
             records, waiting = await _read(self._conversation_id)
-            turn = await self._running()
+            running = await self._running()
         self._newest_id = await _newest_turn_id(self._conversation_id)
+        turn = running[0]
         done = [record for record in records if turn is None or record.turn.pk != turn.id]
-        return done, frames.queue_frame(waiting), self._manager.live(self._conversation_id) or turn
+        lives = [self._manager.live(self._conversation_id, beside=lane.is_beside) for lane in self._lanes]
+        return done, frames.queue_frame(waiting), (lives[0] or turn, lives[1] or running[1])
 
 
 def client_id_of(form: object) -> str:
@@ -462,6 +549,21 @@ def client_id_of(form: object) -> str:
 def _text_in(form: Mapping[str, Any], key: str) -> str:
     value = form.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _cards_of(records: Sequence[TurnRecord]) -> set[str]:
+    return {each.turn.public_id for record in records for each in (record, record.beside) if each}
+
+
+def _other_of(turn: TurnState) -> tuple[str, ...]:
+    """Return the id of the turn that is compared with this one, if there is one."""
+    return (turn.compared_with.hex,) if turn.compared_with else ()
+
+
+def _newest_of(running: Running) -> str:
+    """Return the public id of the newest turn of the branch, where it runs or is compared with one that does."""
+    turn, beside = running
+    return turn.public_id if turn else next(iter(_other_of(beside)), "") if beside else ""
 
 
 @database_sync_to_async

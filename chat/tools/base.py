@@ -6,34 +6,45 @@ tool can forget none of it. Tools know neither Django nor the database: they rea
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from reasoning.citations import Source
+from reasoning.citations import Source, SourceKind
 
 MAX_REPORTED_ERRORS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What to look for in the filings. ``form`` and ``company`` narrow the search; None searches all."""
+    """What to look for, in sources of these kinds. ``form`` and ``company`` narrow a search of filings."""
 
     text: str
     form: str | None = None
     company: str | None = None
     limit: int = 5
+    kinds: tuple[SourceKind, ...] = ("filing",)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Passages, best first, not numbered yet; how many filings were searched, and of which companies."""
+    """Passages, best first, not numbered yet; how many documents were searched, and of which publishers."""
 
     passages: tuple[Source, ...] = ()
-    filings: int = 0
-    companies: tuple[str, ...] = ()
+    documents: int = 0
+    publishers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document that can be searched. ``group``: its collection, of a filing its company."""
+
+    kind: SourceKind
+    title: str
+    group: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,7 @@ class ToolContext:
     first_ref: int
     search: Callable[[SearchQuery], Awaitable[SearchResult]]
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
+    entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
 
 
 @dataclass(frozen=True, slots=True)

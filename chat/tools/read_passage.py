@@ -14,7 +14,7 @@ from chat.tools.base import (
     function_tool,
     read_arguments,
 )
-from chat.tools.search_filings import passages_output
+from chat.tools.passages import passages_output
 
 # A sentence that a passage cuts off is in the next one.
 NEIGHBOURS = 1

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from chat.tools.base import (
-    SearchQuery,
-    SearchResult,
-    ToolArguments,
-    ToolContext,
-    ToolOutput,
-    function_tool,
-    read_arguments,
-)
-
-# The turn cuts results at 20,000, which would leave half a JSON text.
-MAX_CONTENT_CHARS = 18_000
-MAX_COMPANIES = 40
-SHOWN_TO_MODEL = ("ref", "company", "filing", "date", "period", "section", "url", "text")
+from chat.tools.base import SearchQuery, ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
+from chat.tools.passages import passages_output
 
 Form = Literal["10-K", "10-Q", "8-K"]
 
@@ -64,19 +49,3 @@ class SearchFilings:
         wanted = read_arguments(SearchFilingsArguments, arguments)
         result = await context.search(SearchQuery(wanted.query, wanted.form, wanted.company, wanted.limit))
         return passages_output(result, wanted.model_dump(exclude={"limit"}), first_ref=context.first_ref)
-
-
-def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_ref: int) -> ToolOutput:
-    """Return passages as JSON under the numbers by which a model cites them, with what was searched.
-
-    Passages that don't fit into MAX_CONTENT_CHARS are left out from the end.
-    """
-    scope = {key: value for key, value in searched.items() if value is not None}
-    scope |= {"filings": result.filings, "companies": list(result.companies[:MAX_COMPANIES])}
-    sources = tuple(replace(found, ref=ref) for ref, found in enumerate(result.passages, start=first_ref))
-    while True:
-        passages = [{name: getattr(source, name) for name in SHOWN_TO_MODEL} for source in sources]
-        content = json.dumps({"passages": passages, "searched": scope}, ensure_ascii=False, separators=(",", ":"))
-        if len(content) <= MAX_CONTENT_CHARS or len(sources) <= 1:
-            return ToolOutput(content=content, results=len(sources), sources=sources)
-        sources = sources[:-1]

@@ -58,6 +58,7 @@ def finish_turn(
     """
     # A history that is known saves most of the work: counting the next request needn't read and decrypt the log again.
     turn = started.turn
+    has_versions = started.replaces is not None or turn.compared_with_id is not None
     close = partial(eventlog.close_turn, turn, status=status, has_checkpoint=has_checkpoint, **fields)
     if any(isinstance(event, ToolCall) for event in unwritten):
         history = None
@@ -76,14 +77,16 @@ def finish_turn(
                 *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
             )
             # The trace of a tool's result is in the log alone, and so are the versions of a question.
-            if is_ours and started.replaces is None:
+            if is_ours and not has_versions:
                 own = [event for event in history if event.turn == turn.public_id]
     try:
         # The turn follows the newest one, which is a leaf: only one that replaces another has other versions.
         if own is None or any(isinstance(event, ToolResult) for event in own):
-            result = load_result(eventlog.turn_record(turn, has_versions=started.replaces is not None))
+            result = load_result(eventlog.turn_record(turn, has_versions=has_versions))
         else:
             result = load_result(eventlog.record_of(turn, own))
+        if turn.is_beside:  # the next question comes after the other answer, unless this one is kept
+            return result
         return result._replace(next_request=_store_context_size(result.record, started, history, anchor))
     except DatabaseError:
         return None

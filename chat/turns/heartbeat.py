@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -50,7 +51,7 @@ class HeartbeatMonitor:
 monitor = HeartbeatMonitor()
 
 
-async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
+async def keep_alive(runs: Mapping[Any, TurnRun]) -> None:
     """Keep the turns of ``runs`` alive until it is empty. Stop those that were taken over, or marked to stop."""
     saved_seqs: dict[uuid.UUID, int] = {}  # by turn
     saved_thinking: dict[uuid.UUID, str] = {}

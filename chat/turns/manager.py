@@ -29,6 +29,7 @@ from chat.conversations.learned_facts import learned_facts
 from chat.eventlog import branches, write
 from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
+from chat.live.state import Event
 from chat.live.turn import LiveTurn
 from chat.log_context import request_id, turn_id
 from chat.models import Conversation, Turn
@@ -53,7 +54,7 @@ class TurnManager:
     """The turns of this process."""
 
     def __init__(self) -> None:
-        self._runs: dict[uuid.UUID, TurnRun] = {}  # by conversation
+        self._runs: dict[tuple[uuid.UUID, bool], TurnRun] = {}  # by conversation, and whether it is the second of two
         self._run_tasks: set[asyncio.Task[None]] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._scratchpad_readers: dict[uuid.UUID, set[DeliverScratchpad]] = {}  # by conversation
@@ -63,9 +64,13 @@ class TurnManager:
     def is_draining(self) -> bool:
         return self._draining
 
-    def live(self, conversation_id: uuid.UUID) -> LiveTurn | None:
-        """Return the turn that this process runs in a conversation."""
-        return run.live if (run := self._runs.get(conversation_id)) else None
+    def live(self, conversation_id: uuid.UUID, *, beside: bool = False) -> LiveTurn | None:
+        """Return the turn that this process runs in a conversation; ``beside``: the second of two that are compared."""
+        return run.live if (run := self._runs.get((conversation_id, beside))) else None
+
+    def _runs_in(self, conversation_id: uuid.UUID) -> list[TurnRun]:
+        found = [self._runs.get((conversation_id, False)), self._runs.get((conversation_id, True))]
+        return [run for run in found if run]
 
     @contextmanager
     def reading_scratchpads(self, conversation_id: uuid.UUID, deliver: DeliverScratchpad) -> Iterator[None]:
@@ -95,7 +100,7 @@ class TurnManager:
         ``restarting``.
         """
         # Behind a running turn a message is queued in the database, where the next process finds it.
-        if self._draining and conversation_id not in self._runs:
+        if self._draining and not self._runs_in(conversation_id):
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 
         store_message = partial(
@@ -105,7 +110,7 @@ class TurnManager:
         async def store() -> queue.Submission:
             submission = await database_sync_to_async(store_message)()
             if submission.started:
-                await self._launch(submission.started)
+                await self._launch(submission.started, submission.beside)
             elif submission.turn_id is None:
                 await publish(conversation_id, {"kind": "queue"})
                 await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
@@ -153,8 +158,21 @@ class TurnManager:
             await self._launch(started)
             await publish(conversation_id, {"kind": "queue"})
 
+    async def keep(self, turn: Turn) -> None:
+        """Show this one of two turns that are compared; the other is stopped if it runs. Raises InvalidInputError.
+
+        The caller has authorized it. Product 47.
+        """
+        other = await Turn.objects.filter(compared_with=turn, status=Turn.Status.RUNNING).afirst()
+        if other:
+            await self._stop_turns([other])
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_WITHIN_S):
+                    await self.wait_until_finished(turn.conversation_id, other.pk)
+        await database_sync_to_async(actions.keep_answer)(turn)
+
     async def stop(self, conversation_id: uuid.UUID) -> bool:
-        """Stop the running turn, wherever it runs, and hold what is queued behind it; False where none runs."""
+        """Stop what runs, both of two, in any process, and hold what is queued behind; False where nothing runs."""
         # Before the turn ends, which would start the next message.
         if await database_sync_to_async(queue.hold)(conversation_id):
             await publish(conversation_id, {"kind": "queue"})
@@ -191,14 +209,22 @@ class TurnManager:
             await self.start_next(conversation_id)
 
     async def _stop_turn(self, conversation_id: uuid.UUID) -> bool:
-        if run := self._runs.get(conversation_id):
-            run.stop()
+        if runs := self._runs_in(conversation_id):  # two that are compared run in one process
+            for run in runs:
+                run.stop()
             return True
         running = Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING)
-        if turn := await running.afirst():  # of another process, whose heartbeat reads the mark if the message is lost
-            await running.aupdate(stop_requested=True)
-            await publish_stop(turn.pk)
-        return turn is not None
+        return await self._stop_turns([turn async for turn in running])
+
+    async def _stop_turns(self, turns: Sequence[Turn]) -> bool:
+        for turn in turns:
+            run = self._runs.get((turn.conversation_id, turn.is_beside))
+            if run and run.turn.pk == turn.pk:
+                run.stop()
+            else:  # of another process, whose heartbeat reads the mark if the message is lost
+                await Turn.objects.filter(pk=turn.pk).aupdate(stop_requested=True)
+                await publish_stop(turn.pk)
+        return bool(turns)
 
     async def decide(self, turn: Turn, call_id: str, decision: object) -> None:
         """Allow or deny the tool call of a turn that waits for it, wherever it runs. Raises InvalidInputError.
@@ -206,7 +232,7 @@ class TurnManager:
         The caller has authorized it.
         """
         await database_sync_to_async(approval.decide)(turn, call_id, decision)
-        if run := self._runs.get(turn.conversation_id):
+        if run := self._runs.get((turn.conversation_id, turn.is_beside)):
             run.approvals.wake()
         else:
             await publish_decision(turn.pk)
@@ -233,10 +259,10 @@ class TurnManager:
 
     async def wait_until_finished(self, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:
         """Wait for the end of a turn, wherever it runs."""
-        live = self.live(conversation_id)
-        if live and live.id == turn_id:
-            await live.finished.wait()
-            return
+        for run in self._runs_in(conversation_id):
+            if run.turn.pk == turn_id:
+                await run.live.finished.wait()
+                return
         running = Turn.objects.filter(pk=turn_id, status=Turn.Status.RUNNING)
         while await running.aexists():  # noqa: ASYNC110 - in another process, which has no event for us
             await asyncio.sleep(POLL_INTERVAL_S)
@@ -245,8 +271,9 @@ class TurnManager:
         """End the turns of dead processes, and start queued messages where no turn runs, until the server ends."""
         while not self._draining:
             try:
-                for turn in await database_sync_to_async(finish.recover_abandoned_turns)(tuple(self._runs)):
-                    await publish(turn.conversation_id, {"kind": "ended", "turn": turn.public_id, "seq": 0})
+                at_work_in = {conversation_id for conversation_id, _beside in self._runs}
+                for turn in await database_sync_to_async(finish.recover_abandoned_turns)(at_work_in):
+                    await publish(turn.conversation_id, _ended(turn, seq=0))
                 await database_sync_to_async(learned_facts.refresh)()
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
@@ -267,10 +294,17 @@ class TurnManager:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _launch(self, started: StartedTurn) -> None:
-        turn = started.turn
-        if previous := self._runs.get(turn.conversation_id):  # its end is in the log, and not published yet
+    async def _launch(self, started: StartedTurn, beside: StartedTurn | None = None) -> None:
+        for previous in self._runs_in(started.turn.conversation_id):  # its end is in the log, and not published yet
             await previous.live.finished.wait()
+        await self._start(started)
+        if beside:  # before anything of the first is published: a page draws both
+            await self._start(beside)
+        if started.ends_comparison:
+            await publish(started.turn.conversation_id, {"kind": "redraw"})
+
+    async def _start(self, started: StartedTurn) -> None:
+        turn = started.turn
         live = LiveTurn(
             id=turn.pk,
             conversation_id=turn.conversation_id,
@@ -281,6 +315,8 @@ class TurnManager:
             attachments=started.attachments,
             model=turn.model,
             model_label=started.choice.profile_label,
+            compared_with=turn.compared_with_id,
+            is_beside=turn.is_beside,
             started_at=turn.started_at,
             resumed_at=turn.resumed_at,
             replaces=started.replaces.pk if started.replaces else turn.pk if started.before else None,
@@ -288,7 +324,7 @@ class TurnManager:
         )
         if started.before:
             await live.restore(started.before, turn.thinking_ms)
-        run = self._runs[turn.conversation_id] = TurnRun(started, live, self._deliver_scratchpad)
+        run = self._runs[turn.conversation_id, turn.is_beside] = TurnRun(started, live, self._deliver_scratchpad)
         metrics.TURNS_RUNNING.set(len(self._runs))
         if started.before:  # pages of other processes read it there
             run.has_checkpoint = True
@@ -319,11 +355,11 @@ class TurnManager:
             logger.exception("turn not ended in the log", extra={"turn": turn.public_id})
         finally:
             pump.cancel()
-            del self._runs[turn.conversation_id]
+            del self._runs[turn.conversation_id, live.is_beside]
             metrics.TURNS_RUNNING.set(len(self._runs))
-            await publish(turn.conversation_id, {"kind": "ended", "turn": live.public_id, "seq": live.seq})
+            await publish(turn.conversation_id, _ended(turn, seq=live.seq))
             live.finished.set()
-        if live.record and live.record.turn.status == Turn.Status.COMPLETED:
+        if live.record and live.record.turn.status == Turn.Status.COMPLETED and not live.is_beside:
             self.spawn(write_title(run.started, live.answer))
         if has_queued:
             for variable in (request_id, turn_id):  # another request asked the next question
@@ -347,6 +383,10 @@ class TurnManager:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _ended(turn: Turn, *, seq: int) -> Event:
+    return {"kind": "ended", "turn": turn.public_id, "seq": seq, "beside": turn.is_beside}
 
 
 turn_manager = TurnManager()

@@ -53,14 +53,19 @@ class StartedTurn:
     attachments: tuple[AttachedFile, ...] = ()
     request: planning.PlannedRequest | None = None
     before: EndedPart | None = None
+    ends_comparison: bool = False  # the answer above it was one of two
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What became of a message: ``turn_id`` is None while it is queued; ``started`` is set by what started the turn."""
+    """What became of a message: ``turn_id`` is None while it is queued; ``started`` is set by what started the turn.
+
+    ``beside``: the turn of the second model.
+    """
 
     turn_id: uuid.UUID | None
     started: StartedTurn | None = None
+    beside: StartedTurn | None = None
 
 
 def submit(
@@ -93,7 +98,8 @@ def submit(
         return done
     # Here, and not as the first thing that the turn does: the database's thread would have other questions to store
     # by then, and cards to wait for that are being drawn.
-    return replace(done, started=with_request(done.started))
+    beside = with_request(done.beside) if done.beside else None
+    return replace(done, started=with_request(done.started), beside=beside)
 
 
 @transaction.atomic
@@ -109,9 +115,12 @@ def _submit(
     authorize(conversation.owner)
     position = eventlog.read_position(conversation)
     if not (position.has_running or position.has_queued):
-        require_room(position)
-        started = start_turn(conversation, message, position, replaces=replaces)
-        return Submission(started.turn.pk, started)
+        if not message.compare_model:
+            require_room(position)
+            started = start_turn(conversation, message, position, replaces=replaces)
+            return Submission(started.turn.pk, started)
+        require_room(position, turns=2)
+        return _start_both(conversation, message, position)
     if replaces:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
     if not may_queue:
@@ -119,6 +128,9 @@ def _submit(
     # Nothing refuses a repeat here: its turn and its queued message are rows of two tables.
     if duplicate := find_duplicate(conversation_id, message.client_id):
         return duplicate
+    if message.compare_model:
+        words = _("compare_model: an answer is being written. Two models can be asked when it has ended.")
+        raise InvalidInputError("turn_running", words, field="compare_model")
     if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:
         metrics.REFUSALS.labels("queued_messages").inc()
         words = _("%(most)s messages wait already; let one be answered first.")
@@ -134,6 +146,7 @@ def start_turn(
     conversation: Conversation, message: Message, position: eventlog.LogPosition, *, replaces: Turn | None = None
 ) -> StartedTurn:
     """Record a turn in a locked conversation. Raises TurnRunningError, InactiveBranchError."""
+    ends_comparison = bool(position.newest and position.newest.compared_with_id)
     choice = model_choice.chosen_model(conversation)
     provider = model_choice.known_provider(choice)
     turn = eventlog.open_turn(
@@ -150,7 +163,22 @@ def start_turn(
     )
     # A question that is asked again has the files that it had.
     files = attached_to(turn) if message.attachments or replaces else ()
-    return StartedTurn(turn, message.text, choice, replaces, files)
+    return StartedTurn(turn, message.text, choice, replaces, files, ends_comparison=ends_comparison)
+
+
+def _start_both(conversation: Conversation, message: Message, position: eventlog.LogPosition) -> Submission:
+    """Record two turns with one question, for the model of the conversation and for another one. Product 47."""
+    choice = model_choice.compared_model(conversation, model_choice.chosen_model(conversation), message.compare_model)
+    provider = model_choice.known_provider(choice)
+    first = start_turn(conversation, message, position)
+    turn = eventlog.open_beside(
+        first.turn,
+        text=message.text,
+        model=provider.name if provider else "",
+        model_label=choice.profile_label,
+        provider=provider.identity if provider else "",
+    )
+    return Submission(first.turn.pk, first, StartedTurn(turn, message.text, choice, attachments=first.attachments))
 
 
 @transaction.atomic
@@ -196,8 +224,11 @@ def _ended_part(record: eventlog.TurnRecord) -> EndedPart:
     )
 
 
-def require_room(position: eventlog.LogPosition) -> None:
-    """Raise InvalidInputError where the owner has as many answers in progress as they may have."""
+def require_room(position: eventlog.LogPosition, *, turns: int = 1) -> None:
+    """Raise InvalidInputError where the owner may not have so many more answers in progress."""
+    if turns > 1 and position.running_of_owner + turns > settings.MAX_CONCURRENT_TURNS:
+        words = _("compare_model: two answers more are too many; you may have %(most)s in progress.")
+        raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
     if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
         metrics.REFUSALS.labels("running_turns").inc()
         words = _("You already have %(most)s answers in progress; wait for one or stop one.")

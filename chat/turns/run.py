@@ -457,10 +457,13 @@ class TurnRun:
             await self._append([_decision_event(call, decided)])
         self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
         first_ref = len(machine.sources) + 1
-        # Any other model has attached texts in its request.
-        attached_to = self.turn.conversation_id if self.started.choice.config.is_offline else None
         executing = execute_tool_call(
-            call, tool, first_ref=first_ref, scratchpad=machine.scratchpad, attached_to=attached_to
+            call,
+            tool,
+            first_ref=first_ref,
+            scratchpad=machine.scratchpad,
+            conversation_id=self.turn.conversation_id,
+            searches_all=self.started.choice.config.is_offline,  # it knows one search
         )
         # A model may name a tool that doesn't exist: its words are not recorded.
         with tracing.tool_call(tool.name if tool else "unknown") as span:

@@ -13,17 +13,17 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from chat.attachments import passages
-from chat.filings.search import read_passages, search_passages
-from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext
+from chat.documents import sources
+from chat.documents.access import reader_of
+from chat.tools.base import DocumentEntry, SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext
 from reasoning import trace
-from reasoning.citations import Source
+from reasoning.citations import Source, SourceKind
 from reasoning.events import ToolCall
 from reasoning.scratchpad import Scratchpad
 
@@ -54,11 +54,12 @@ async def execute_tool_call(
     *,
     first_ref: int,
     scratchpad: Scratchpad,
-    attached_to: uuid.UUID | None = None,
+    conversation_id: uuid.UUID,
+    searches_all: bool = False,
 ) -> ToolCallResult:
     """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again.
 
-    ``attached_to``: the conversation whose attached texts are searched too.
+    ``searches_all``: every search is one of all kinds of sources.
     """
     shown = tool.shown_args if tool else frozenset()
     step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
@@ -67,7 +68,12 @@ async def execute_tool_call(
         return _failed(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
-            context = ToolContext(first_ref=first_ref, search=partial(_search, attached_to), read=_read)
+            context = ToolContext(
+                first_ref=first_ref,
+                search=partial(_search, conversation_id, searches_all),
+                read=partial(_read, conversation_id),
+                entries=partial(_entries, conversation_id),
+            )
             output = await tool.run(call.arguments, context)
     except ToolArgumentsError as error:
         return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
@@ -110,14 +116,16 @@ def _now_ms() -> float:
 
 
 @database_sync_to_async
-def _search(attached_to: uuid.UUID | None, query: SearchQuery) -> SearchResult:
-    result = search_passages(query)
-    if attached_to is None:
-        return result
-    attached = passages.search(passages.texts_of(attached_to), query.text)
-    return replace(result, passages=(*attached, *result.passages)[: max(query.limit, len(attached))])
+def _search(conversation_id: uuid.UUID, searches_all: bool, query: SearchQuery) -> SearchResult:
+    wanted = replace(query, kinds=get_args(SourceKind)) if searches_all else query
+    return sources.search(wanted, reader_of(conversation_id))
 
 
 @database_sync_to_async
-def _read(url: str, neighbours: int) -> SearchResult:
-    return read_passages(url, neighbours)
+def _read(conversation_id: uuid.UUID, url: str, neighbours: int) -> SearchResult:
+    return sources.read(url, reader_of(conversation_id), neighbours)
+
+
+@database_sync_to_async
+def _entries(conversation_id: uuid.UUID, kinds: tuple[SourceKind, ...]) -> Sequence[DocumentEntry]:
+    return sources.entries(reader_of(conversation_id), kinds)

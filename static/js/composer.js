@@ -200,7 +200,9 @@ const list = document.getElementById("unsent");
 const template = document.getElementById("unsent-message");
 const unsentPrefix = `legible:unsent:${user}:${location.pathname}:`;
 
-const messages = new Map(); // client id -> { id, text, attachments, at, names, chips, bubble, isStored }
+const compare = composer?.elements.compare_model; // with which model the next question is asked, too
+
+const messages = new Map(); // client id -> { id, text, attachments, compare_model, at, names, chips, bubble, isStored }
 let returned = { id: "", text: "" }; // to the composer; sent again unchanged, it is the same message
 
 // crypto.randomUUID exists on https and localhost only.
@@ -211,9 +213,9 @@ const fire = (name, detail) => document.dispatchEvent(new CustomEvent(name, { de
 
 // localStorage, because a tab may be closed before its message is accepted.
 
-const store = ({ id, text, attachments, at, names }) => {
+const store = ({ id, text, attachments, compare_model, at, names }) => {
   try {
-    localStorage.setItem(unsentPrefix + id, JSON.stringify({ id, text, attachments, at, names }));
+    localStorage.setItem(unsentPrefix + id, JSON.stringify({ id, text, attachments, compare_model, at, names }));
     return true;
   } catch {
     return false; // full: the page holds the message as long as it is open
@@ -244,7 +246,7 @@ const add = (message) => {
   messages.set(message.id, { ...message, isStored: store(message), bubble: draw(message) });
 };
 
-const transmit = ({ id, text, attachments }) => fire("legible:send", { text, id, attachments });
+const transmit = ({ id, text, attachments, compare_model }) => fire("legible:send", { text, id, attachments, compare_model });
 
 const forget = (id) => {
   const message = messages.get(id);
@@ -268,6 +270,7 @@ const returnToComposer = (id) => {
   if (!message) return;
   returned = message;
   attached.prepend(...message.chips);
+  if (message.compare_model) compare.value = message.compare_model;
   fire("legible:draft", message.text); // stored as the draft from here on
   forget(id).bubble.remove();
 };
@@ -280,9 +283,12 @@ const sendMessage = (event) => {
   if (!text || event.detail.errors.length || (isComposer && isUploading())) return;
   const chips = isComposer ? takeFiles() : [];
   if (isComposer) attached.replaceChildren(); // also what is said of refused files
-  const id = isComposer && returned.text === text ? returned.id : newId();
+  const isSame = returned.text === text && (returned.compare_model ?? "") === compare.value;
+  const id = isComposer && isSame ? returned.id : newId();
   const attachments = chips.map((chip) => chip.dataset.attachment);
-  add({ id, text, attachments, at: Date.now(), names: chips.map(nameOf), chips });
+  const compare_model = isComposer ? compare.value : "";
+  if (isComposer) compare.value = ""; // it is for one question
+  add({ id, text, attachments, compare_model, at: Date.now(), names: chips.map(nameOf), chips });
   if (isComposer) fire("legible:cleared");
   transmit(messages.get(id));
   fire("legible:sent");
@@ -451,7 +457,7 @@ document.addEventListener("click", ({ target }) => {
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  const tools = pendingTools && document.querySelector(pendingTools);
+  const tools = pendingTools && document.querySelector(`${pendingTools}:has(.branch)`); // not before they came
   if (!tools) return;
   pendingTools = "";
   tools.scrollIntoView({ block: "nearest" });

@@ -73,11 +73,12 @@ export const postStop = async () => {
   await readPage();
 };
 
-export const postMessage = async ({ id, text, attachments }) => {
+export const postMessage = async ({ id, text, attachments, compare_model }) => {
   const form = new FormData();
   form.append("csrfmiddlewaretoken", composer.elements.csrfmiddlewaretoken.value);
   form.append("text", text);
   form.append("id", id);
+  form.append("compare_model", compare_model ?? "");
   attachments.forEach((attachment) => form.append("attachments", attachment));
   const response = await request(composer.action, { method: "POST", body: form });
   if (!response || response.status >= 500 || response.status === 403) {

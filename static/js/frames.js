@@ -8,6 +8,7 @@ const chat = document.getElementById("chat");
 const composer = chat.querySelector("[data-composer]");
 const banner = document.getElementById("connection");
 
+const ANSWERS = "#messages [data-role=assistant]:not([data-beside])"; // of two side by side the first
 const SYNC_MS = 1000;
 const ALL_CARDS = '<div id="messages"'; // draws every card again
 const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
@@ -34,7 +35,7 @@ const send = (form) => {
 let syncedAt = 0;
 
 const sync = (fresh = false) => {
-  const last = [...chat.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
+  const last = [...chat.querySelectorAll(ANSWERS)].at(-1);
   syncedAt = performance.now();
   send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "", fresh });
 };
@@ -61,7 +62,7 @@ const showStatus = () => {
 
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   const next = detail.fragment.firstElementChild;
-  if (!next?.matches(".status")) return;
+  if (!next?.matches(".status") || detail.target.closest(".comparison")) return; // of two side by side none waits
   const status = next.firstElementChild;
   const words = wordsOf(status);
   const wait = statusAt + READ_MS - performance.now();
@@ -157,8 +158,17 @@ const updateEfforts = (efforts) => {
   picker.parentElement.hidden = !efforts.length;
 };
 
-const updateModel = ({ model, label, efforts }) => {
+const updateOthers = (others) => {
+  const picker = document.getElementById("compare-pick");
+  const chosen = picker.value;
+  picker.replaceChildren(picker.options[0], ...others.map(({ value, label }) => new Option(label, value)));
+  picker.value = others.some(({ value }) => value === chosen) ? chosen : "";
+  picker.parentElement.hidden = !others.length;
+};
+
+const updateModel = ({ model, label, efforts, others }) => {
   updateEfforts(efforts);
+  updateOthers(others);
   const picker = document.getElementById("model-pick");
   if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label); // one model only
   const option = [...picker.options].find(({ value }) => value === model);
@@ -198,7 +208,10 @@ const handleFrame = (frame) => {
 // Messages that were drawn again may have brought it already.
 const makeRoom = (message) => {
   statusAt = performance.now();
-  [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
+  for (const [, id] of message.matchAll(CARD_ID)) {
+    const card = document.getElementById(id);
+    (card?.closest(".comparison") ?? card)?.remove();
+  }
 };
 
 let returnAfterFrame = () => {};
@@ -344,7 +357,7 @@ const setWindowState = (state) => {
 const followTurn = () => {
   if (composer.hasAttribute("data-running")) return setWindowState("working");
   if (windowState !== "working") return;
-  const last = [...document.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
+  const last = [...document.querySelectorAll(ANSWERS)].at(-1);
   setWindowState(document.hidden ? WINDOW_STATES[last?.dataset.status] ?? "" : "");
 };
 

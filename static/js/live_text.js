@@ -58,6 +58,7 @@ export const followNewText = () => {
 
 // Call before the end of an answer is drawn: what then appears below its text must not scroll its reader away.
 export const stayAtText = () => {
+  if (liveCards().length > 1) return; // the one beside it goes on
   isEnding = true;
   wasFollowing = isFollowing;
   if (!queue.childElementCount) isFollowing = false;
@@ -73,11 +74,10 @@ const showEnd = (card) => {
 
 // The last text and the end may come in one frame: the panel with the work returns to the layout when the text rests.
 document.addEventListener("legible:settled", ({ target: card }) => {
+  const follows = isEnding && wasFollowing;
   isEnding = false;
-  if (card !== liveCard) return;
-  card.classList.add("card--settling");
-  placeWork(); // not a frame later: the end may have brought a summary
-  const follows = wasFollowing;
+  if (!works.has(card)) return;
+  placeWork(card); // not a frame later: the end may have brought a summary
   requestAnimationFrame(() => requestAnimationFrame(() => {
     returnWorkToLayout(card);
     if (follows) showEnd(card);
@@ -131,46 +131,60 @@ document.adoptedStyleSheets.push(cardHeights, workRoom);
 // transform: in the layout each new line of the text would shift it, and a summary the parts below. The text has none,
 // or all of it would be painted for each change.
 
-const LIVE = "#messages > :is([data-status=streaming], .card--settling)";
-let liveCard = null;
-let reservedPx = -1;
+const LIVE = "#messages > [data-status=streaming], #messages > .comparison [data-status=streaming]";
+const works = new Map(); // card -> the height that is reserved for its panel
 
-const reserveRoom = (px) => {
-  reservedPx = px;
-  workRoom.replaceSync(`
-    ${LIVE} { position: relative; overflow-anchor: none }
-    ${LIVE} > [data-answer] { margin-bottom: calc(${px}px + var(--s4)) } /* the footer's margin is in it */
-    ${LIVE} > .work { position: absolute; inset: auto var(--s3) 100% }
+const liveCards = () => [...chat.querySelectorAll(LIVE)];
+
+const reserveRoom = () => {
+  const rules = [...works].map(([{ id }, px]) => `
+    #${id} { position: relative; overflow-anchor: none }
+    #${id} > [data-answer] { margin-bottom: calc(${px}px + var(--s4)) } /* the footer's margin is in it */
+    #${id} > .work { position: absolute; inset: auto var(--s3) 100% }
   `);
+  workRoom.replaceSync(rules.join(""));
 };
 
-const placeWork = () => {
-  const answer = liveCard.querySelector("[data-answer]");
-  const work = liveCard.querySelector(".work");
+const placeWork = (card) => {
+  const answer = card.querySelector("[data-answer]");
+  const work = card.querySelector(".work");
   if (!answer || !work) return;
-  if (work.offsetHeight !== reservedPx) reserveRoom(work.offsetHeight);
+  if (work.offsetHeight !== works.get(card)) {
+    works.set(card, work.offsetHeight);
+    reserveRoom();
+  }
   work.style.translate = `0 ${answer.offsetTop + answer.offsetHeight + work.offsetHeight}px`;
 };
 
-const resizes = new ResizeObserver(placeWork);
+const resizes = new ResizeObserver((entries) => {
+  const resized = new Set(entries.map(({ target }) => target.parentElement));
+  resized.forEach((card) => works.has(card) && placeWork(card));
+});
 
+const forgetWork = (card) => {
+  works.delete(card);
+  [...card.children].forEach((part) => resizes.unobserve(part));
+};
+
+// Returns a card that is being written, if there is one.
 const keepWorkBelowText = () => {
-  const card = chat.querySelector("#messages > [data-status=streaming]");
-  if (!card || card === liveCard) return card;
-  liveCard = card;
-  resizes.disconnect();
-  [...card.children].forEach((part) => resizes.observe(part));
-  return card;
+  const cards = liveCards();
+  for (const card of works.keys()) if (!card.isConnected) forgetWork(card);
+  for (const card of cards) {
+    if (works.has(card)) continue;
+    works.set(card, -1);
+    [...card.children].forEach((part) => resizes.observe(part));
+  }
+  return cards.at(-1);
 };
 
 document.addEventListener("htmx:afterSwap", keepWorkBelowText); // all cards may be others
 
 const returnWorkToLayout = (card) => {
-  card.classList.remove("card--settling");
+  if (!works.has(card)) return;
   card.querySelector(".work")?.style.removeProperty("translate");
-  if (card !== liveCard) return;
-  liveCard = null;
-  resizes.disconnect();
+  forgetWork(card);
+  reserveRoom();
 };
 
 // Keep the place while all messages are drawn again.
@@ -222,7 +236,7 @@ const PANEL_EDGE_PX = 24; // closer to the end of a panel counts as being there
 
 // The block of an answer that still grows: its HTML up to the tip, where text is added, and the end tags behind it.
 
-let open = { element: null, html: "", end: "" }; // up to the tip and behind it, as the server knows it
+const openBlocks = new WeakMap(); // element -> { html, end }: up to the tip and behind it, as the server knows it
 
 const escape = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
 
@@ -253,14 +267,15 @@ const updateElement = (own, wanted) => {
   updateChildren(own, wanted);
 };
 
-const remember = (element) => {
-  if (open.element !== element) open = { element, html: "", end: "" };
+const openBlockOf = (element) => {
+  if (!openBlocks.has(element)) openBlocks.set(element, { html: "", end: "" });
+  return openBlocks.get(element);
 };
 
 // Each change: text that came before it, how much of the HTML stays, what follows, how much of both is finished, and
 // the end tags where they are others.
 const redrawBlock = (element, changes) => {
-  remember(element);
+  const open = openBlockOf(element);
   let finished = "";
   for (const { text, same = 0, html: added, finished: chars = 0, end = open.end } of changes) {
     const html = (open.html + escape(text)).slice(0, same) + added;
@@ -273,8 +288,7 @@ const redrawBlock = (element, changes) => {
 };
 
 const insertAtTip = (element, text) => {
-  remember(element);
-  open.html += escape(text);
+  openBlockOf(element).html += escape(text);
   const tip = element.querySelector(".tip");
   if (tip?.previousSibling?.nodeType === Node.TEXT_NODE) tip.previousSibling.appendData(text);
   else tip?.before(text);
@@ -313,7 +327,7 @@ const drawThinking = (element, { text, isWhole }) => {
 // What came since the last drawing
 
 const waiting = new Map(); // element id -> { n, text, isWhole }, of an open block also what changed before the text
-let openId = ""; // of the open block: named with the whole of it, not with its changes
+const openIds = ["", ""]; // of the open block, and of that beside it: named with the whole, not with its changes
 let drawnAt = 0;
 let timer = 0;
 
@@ -339,9 +353,9 @@ export const drawText = () => {
 export const forgetText = () => waiting.clear();
 
 // Take a text, block or thinking frame. Calls onGap when frames before this one are missing.
-export const receiveText = ({ type, n, text, html, ...change }, onGap) => {
-  if (type === "block" && change.id) openId = change.id;
-  const id = type === "thinking" ? change.id : openId;
+export const receiveText = ({ type, n, text, html, beside = false, ...change }, onGap) => {
+  if (type === "block" && change.id) openIds[Number(beside)] = change.id;
+  const id = type === "thinking" ? change.id : openIds[Number(beside)];
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };

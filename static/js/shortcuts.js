@@ -66,7 +66,7 @@ if (isFocusFree && !isTouch) textarea?.focus({ preventScroll: true });
 
 // The current card: the focused one, otherwise the first one in sight.
 
-const allCards = () => [...document.querySelectorAll("#messages > [data-message-id]")];
+const allCards = () => [...document.querySelectorAll("#messages [data-message-id]")];
 const focusedCard = () => document.activeElement.closest("[data-message-id]");
 const isInSight = (card) => card.getBoundingClientRect().bottom > innerHeight / 4;
 

@@ -61,7 +61,8 @@ async def ask(asked: dict[str, Any]) -> Outcome:
                 arguments += "".join(call["function"]["arguments"] for call in delta.fields.get("tool_calls", ()))
         if not arguments:
             break
-        context = ToolContext(len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages))
+        entries = sync_to_async(tuple)  # the analyst lists nothing
+        context = ToolContext(len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages), entries)
         output = await tool.run(arguments, context)
         sources += output.sources
         messages += [{"role": "assistant", "content": None}, {"role": "tool", "content": output.content}]

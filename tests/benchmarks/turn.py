@@ -14,8 +14,9 @@ from tests.benchmarks.helpers import KB, MS, OPENING, US, Figure, answer, best_s
 
 _SOURCE = Source(
     ref=1,
-    filing="10-K",
-    company="Northwind Tidal Power, Inc.",
+    kind="filing",
+    title="10-K",
+    publisher="Northwind Tidal Power, Inc.",
     date="2026-02-26",
     period=None,
     section="Item 7",

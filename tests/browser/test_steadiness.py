@@ -6,31 +6,15 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
-from tests.browser.people import NARROW, WIDE, Person
+from tests.browser.people import NARROW, WIDE
+from tests.browser.shifts import COUNT_SHIFTS, hardly_shifted
 from tests.browser.upstream import calls, opening, reply, says, thinks, waits
 from tests.browser.watching import wait_until
 
-MOST_SHIFT = 0.02
 LONG = "".join(
     f"The ratio fell to 1.{number:02} in that quarter, and then it rose. " * 3 + "\n\n" for number in range(20)
 )
-# What moved, as the browser measures it: how far, whether a person had just pressed something, and what it was.
-COUNT_SHIFTS = """
-window.shifts = [];
-const named = ({ node, previousRect, currentRect }) =>
-  `${node?.id || node?.className || node?.nodeName} ${previousRect.y} -> ${currentRect.y}`;
-new PerformanceObserver((list) => {
-  for (const { value, hadRecentInput, sources } of list.getEntries())
-    window.shifts.push([value, hadRecentInput, sources.map(named).join(", ")]);
-}).observe({ type: "layout-shift", buffered: true });
-"""
 both_widths = pytest.mark.parametrize("viewport", [NARROW, WIDE], ids=["narrow", "wide"])
-
-
-def hardly_shifted(person: Person, *, with_input: bool = False) -> None:
-    shifts: list[tuple[float, bool, str]] = person.page.evaluate("window.shifts")
-    counted = [shift for shift in shifts if with_input or not shift[1]]
-    assert sum(value for value, _had_input, _what in counted) <= MOST_SHIFT, counted
 
 
 def top_of(thing: Locator) -> float:

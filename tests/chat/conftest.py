@@ -3,7 +3,8 @@
 import pytest
 
 from chat.providers.connections import close_clients
-from chat.turns import retry
+from chat.socket import consumer
+from chat.turns import heartbeat, retry
 from chat.turns.manager import TurnManager
 from tests.contract_server.fixture import running_contract_server
 from tests.factories import make_conversation
@@ -41,3 +42,19 @@ async def turn_manager():
 @pytest.fixture
 def conversation(alice):
     return make_conversation(owner=alice)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Check pages and save checkpoints often."""
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.2)
+    monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 1.0)
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.2)
+
+
+@pytest.fixture
+async def elsewhere():
+    """The turns of another process."""
+    other = TurnManager()
+    yield other
+    await other.drain(within_s=0)

@@ -26,8 +26,8 @@ STEP = {
 }
 TRACE = {"c1": redact_trace([STEP])[0]}  # as a step is written
 CITED = Citation(
-    ref=7, filing="10-K", company="Northwind", date="2026-02-26", period=None, section="Item 7", anchor="#p31",
-    url="/filings/northwind/#p31", snippet="It fell.", quote="It fell.", verified=True,
+    ref=7, kind="filing", title="10-K", publisher="Northwind", date="2026-02-26", period=None, section="Item 7",
+    anchor="#p31", url="/filings/northwind/#p31", snippet="It fell.", quote="It fell.", verified=True,
 )  # fmt: skip
 
 

@@ -152,7 +152,7 @@ async def test_request_and_search_have_the_newest_texts(upstream, conversation, 
     assert "A ferry 1." not in older
     assert "A ferry 2." in newer
     texts = await database_sync_to_async(passages.texts_of)(conversation.pk)
-    assert [found.filing for found in passages.search(texts, "ferry")] == ["2.txt"]
+    assert [found.title for found in passages.search(texts, "ferry")] == ["2.txt"]
 
 
 @pytest.mark.parametrize(

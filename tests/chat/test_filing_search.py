@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chat.filings.ingest import ingest, load_demo
 from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
-from chat.filings.search_index import INDEX, check_index
+from chat.fts5 import PASSAGE_INDEXES, check_passage_indexes
 from chat.models import Passage
 from chat.tools.base import SearchQuery
 
@@ -44,27 +44,27 @@ def test_any_text_can_be_searched_for(text):
 def test_form_includes_amendments_and_exhibits():
     ingest(b"<p>Exhibit 99.1</p><p>Acme Corp reports net income of zebras</p>", name="acme-8k-ex99.html")
 
-    assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
+    assert [found.title for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
     assert not search_passages(SearchQuery("zebras", form="10-K")).passages
 
 
 def test_company_named_in_the_question_narrows_the_search(demo):
     found = search_passages(SearchQuery("What is Calder Ridge’s interest rate risk?"))
 
-    assert {passage.company for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
+    assert {passage.publisher for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
 
 
 def test_two_companies_named_are_both_answered(demo):
     found = search_passages(SearchQuery("Compare the interest rate risk of Northwind and Calder Ridge", limit=4))
 
-    assert len({passage.company for passage in found.passages[:2]}) == 2
+    assert len({passage.publisher for passage in found.passages[:2]}) == 2
 
 
 def test_unknown_company_gives_nothing(demo):
     found = search_passages(SearchQuery("interest rate risk", company="Tesla, Inc."))
 
     assert found.passages == ()
-    assert found.filings == 0
+    assert found.documents == 0
 
 
 def test_passage_is_read_by_its_address_with_neighbours(demo):
@@ -140,12 +140,12 @@ def test_triggers_are_created_again_after_migrate(demo):
     passage = Passage.objects.get(filing=demo[0], anchor="#item-1-p1")
     Passage.objects.create(filing=demo[0], ordinal=999, anchor="#x-p1", section="X", text="zebras", context="")
 
-    assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]
-    INDEX.ensure()
+    assert [message.id for message in check_passage_indexes(None, ["default"])] == ["chat.W001"]
+    PASSAGE_INDEXES[0].ensure()
     passage.text = "okapis"
     passage.save()
 
-    assert check_index(None, ["default"]) == []
+    assert check_passage_indexes(None, ["default"]) == []
     assert anchors_of("zebras") == ["#x-p1"]
     assert anchors_of("okapis") == [passage.anchor]
 
@@ -154,11 +154,11 @@ def test_triggers_are_created_again_after_migrate(demo):
 def test_missing_rows_are_reported_and_reindexed(demo):
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chat_passage_fts(chat_passage_fts) VALUES ('delete-all')")
-    assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]
+    assert [message.id for message in check_passage_indexes(None, ["default"])] == ["chat.W001"]
 
     call_command("reindex", stdout=StringIO())
 
-    assert check_index(None, ["default"]) == []
+    assert check_passage_indexes(None, ["default"]) == []
     assert anchors_of("Skerry Sound turbines")
 
 

@@ -23,8 +23,9 @@ UNVERIFIED = (
 
 def source(ref=1, text="", **changes):
     values = {
-        "filing": "10-K",
-        "company": "Northwind",
+        "kind": "filing",
+        "title": "10-K",
+        "publisher": "Northwind",
         "date": "2026-02-26",
         "period": "2025-12-31",
         "section": "Item 7",
@@ -42,7 +43,15 @@ def answer(text, *sources):
 
 
 def by_hand(ref, quote=None, verified=None, **changes):
-    values = {"filing": "10-K", "company": "", "date": None, "period": None, "section": "Item 7", "anchor": "#p1"}
+    values = {
+        "kind": "filing",
+        "title": "10-K",
+        "publisher": "",
+        "date": None,
+        "period": None,
+        "section": "Item 7",
+        "anchor": "#p1",
+    }
     return Citation(ref=ref, url=f"/filings/1/#p{ref}", snippet="", quote=quote, verified=verified, **values, **changes)
 
 

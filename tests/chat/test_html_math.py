@@ -118,7 +118,7 @@ def test_formula_carries_its_source():
 
 @pytest.mark.parametrize("text", ["Let $x$ be [1] and $a[1]$ more [1]", r"$\text{see [1]}$ [1]"])
 def test_marker_in_a_formula_is_no_source(text):
-    source = Source(1, "10-K", "N", None, None, "Item 7", "#p1", "/filings/1/#p1", "words", "words")
+    source = Source(1, "filing", "10-K", "N", None, None, "Item 7", "#p1", "/filings/1/#p1", "words", "words")
 
     html = render_answer(text, [], [source])
 

@@ -1,6 +1,7 @@
 """A socket and a turn speak the language of their page; what is stored is English."""
 
 import asyncio
+import uuid
 
 import pytest
 from channels.db import database_sync_to_async
@@ -79,7 +80,9 @@ async def test_stored_texts_are_english():
     call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
 
     with override("de"):
-        finished = await execute_tool_call(call, None, first_ref=1, scratchpad=Scratchpad())
+        finished = await execute_tool_call(
+            call, None, first_ref=1, scratchpad=Scratchpad(), conversation_id=uuid.uuid4()
+        )
 
         shown = translate_stored(finished.trace.error or "")
 

@@ -131,4 +131,5 @@ class TestNextRequest:
         meter, model, *_title = await page.on_event({"kind": "model"})
 
         assert "0/5,000" in meter
-        assert model == r'{"type":"model","model":"kimi","label":"Kimi \u003c3","efforts":[]}'
+        others = '"others":[{"value":"plain-model","label":"plain-model","chosen":false}]}'
+        assert model == r'{"type":"model","model":"kimi","label":"Kimi \u003c3","efforts":[],' + others

@@ -55,7 +55,10 @@ class Talk:
                 assert all(citation.verified is not False for citation in check_citations(answer, sources))
                 return answer
             self.calls.append(json.loads(arguments))
-            context = ToolContext(len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages))
+            entries = sync_to_async(tuple)  # the analyst lists nothing
+            context = ToolContext(
+                len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages), entries
+            )
             output = async_to_sync(TOOL.run)(arguments, context)
             sources += output.sources
             self.messages += [{"role": "assistant"}, {"role": "tool", "content": output.content}]

@@ -63,7 +63,8 @@ def arguments(deltas: list[RawDelta]) -> dict[str, Any]:
 async def answer(question: str, *texts: str, **more: Any) -> str:
     said = parse_sections(text(await respond(question, found(*texts, **more)))).answer
     sources = [
-        Source(ref, "10-K", "P", None, None, "Item 1", f"#p{ref}", "/f", one, "") for ref, one in enumerate(texts, 1)
+        Source(ref, "filing", "10-K", "P", None, None, "Item 1", f"#p{ref}", "/f", one, "")
+        for ref, one in enumerate(texts, 1)
     ]
     assert all(citation.verified is not False for citation in check_citations(said, sources))
     assert bool(check_citations(said, sources)) != (REFUSAL in said)

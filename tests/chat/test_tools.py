@@ -1,19 +1,20 @@
 """What models see of the filing tools: schemas, arguments checked, passages numbered."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from chat.tools import registry
-from chat.tools.base import SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
-from chat.tools.search_filings import MAX_CONTENT_CHARS
-from reasoning.citations import Source
+from chat.tools.base import DocumentEntry, SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.passages import MAX_CONTENT_CHARS
+from reasoning.citations import Source, SourceKind
 
 
 def passage(text: str = "The ratio was 1.31.") -> Source:
     return Source(
-        0, "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
+        0, "filing", "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
     )
 
 
@@ -21,7 +22,7 @@ class Corpus:
     """A search that remembers what it was asked."""
 
     def __init__(self, *passages: Source) -> None:
-        self.found = SearchResult(tuple(passages), filings=3, companies=("Northwind",))
+        self.found = SearchResult(tuple(passages), documents=3, publishers=("Northwind",))
         self.asked: list[Any] = []
 
     async def search(self, query: SearchQuery) -> SearchResult:
@@ -32,9 +33,12 @@ class Corpus:
         self.asked.append((url, neighbours))
         return self.found
 
+    async def entries(self, kinds: tuple[SourceKind, ...]) -> Sequence[DocumentEntry]:
+        return [DocumentEntry("document", "Handbook", "Rules", "/documents/1/")]
+
 
 async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) -> ToolOutput:
-    return await registry()[name].run(arguments, ToolContext(first_ref, corpus.search, corpus.read))
+    return await registry()[name].run(arguments, ToolContext(first_ref, corpus.search, corpus.read, corpus.entries))
 
 
 @pytest.mark.parametrize("name", ["searchFilings", "readPassage"])

@@ -24,7 +24,17 @@ OTHER = "Net leverage was 5.12 to 1.00. We were in compliance with each of these
 def source(ref: int, text: str) -> Source:
     anchor = f"#item-7-p{ref}"
     return Source(
-        ref, "10-K", "Northwind", "2026-02-26", "2025-12-31", "Item 7", anchor, f"/filings/n/{anchor}", text, "…"
+        ref,
+        "filing",
+        "10-K",
+        "Northwind",
+        "2026-02-26",
+        "2025-12-31",
+        "Item 7",
+        anchor,
+        f"/filings/n/{anchor}",
+        text,
+        "…",
     )
 
 
@@ -160,6 +170,8 @@ def test_json_form_has_the_names_of_the_contract():
 
     assert citation_to_json(citation) == {
         "ref": 1,
+        "kind": "filing",
+        "title": "10-K",
         "filing": "10-K",
         "date": "2026-02-26",
         "period": "2025-12-31",
@@ -206,7 +218,8 @@ def test_hostile_answer_is_checked_in_time(piece):
 
 
 def test_citation_without_quotation_has_no_verdict():
-    assert citation_from_json({"ref": 1, "filing": "10-K"}) == Citation(1, "10-K", "", None, None, "", "", "", "")
+    expected = Citation(1, "attachment", "b.pdf", "", None, None, "", "", "", "")
+    assert citation_from_json({"ref": 1, "filing": "b.pdf"}) == expected
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ from reasoning.trace import (
 def source(ref: int = 1, **changes: Any) -> Source:
     made = Source(
         ref=ref,
-        filing="10-K",
-        company="Northwind Tidal Power, Inc.",
+        kind="filing",
+        title="10-K",
+        publisher="Northwind Tidal Power, Inc.",
         date="2024-11-01",
         period=None,
         section="Item 1A",

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
 from chat.conversations.search_index import INDEX as CONVERSATIONS
-from chat.filings.search_index import INDEX as PASSAGES
+from chat.fts5 import PASSAGE_INDEXES
 
 
 class Command(BaseCommand):
@@ -17,9 +17,10 @@ class Command(BaseCommand):
     help = "Rebuild the search indexes of passages and of conversations."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for index, line in (
-            (PASSAGES, _("%(count)d passages indexed.")),
-            (CONVERSATIONS, _("%(count)d questions and answers indexed.")),
+        for indexes, line in (
+            (PASSAGE_INDEXES, _("%(count)d passages indexed.")),
+            ((CONVERSATIONS,), _("%(count)d questions and answers indexed.")),
         ):
-            index.ensure()
-            self.stdout.write(line % {"count": index.rebuild()})
+            for index in indexes:
+                index.ensure()
+            self.stdout.write(line % {"count": sum(index.rebuild() for index in indexes)})

@@ -53,8 +53,10 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
 
     ref: int
     text: str
+    kind: str = "filing"
     company: str = ""
     filing: str = ""
+    title: str = ""  # of any other document
     date: str | None = None
     period: str | None = None
     section: str = ""
@@ -62,8 +64,8 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is of a file that the user attached: ``filing`` is its name."""
-        return not self.company
+        """Whether it is of a file that the user attached."""
+        return self.kind != "filing"
 
     @cached_property
     def pieces(self) -> tuple[PassagePiece, ...]:

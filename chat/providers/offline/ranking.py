@@ -111,7 +111,7 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
             candidates.append(ScoredPiece(passage, piece, _IN_HEADING, bonus))
             continue
         above = stems_of(f"{piece.heading} {piece.header}")
-        around = stems_of(f"{passage.company} {passage.filing} {passage.section}") | title
+        around = stems_of(f"{passage.company} {passage.filing} {passage.title} {passage.section}") | title
         near = stems_of(piece.near)
         modifiers = modifiers_in(piece.text) if question.kind in _NEEDS_DIGITS else frozenset()
         matches: dict[str, float] = {}

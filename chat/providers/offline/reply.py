@@ -226,7 +226,7 @@ def describe_source(passage: FiledPassage) -> str:
     """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
     if passage.is_attached:
-        return ", ".join(map(escaped, filter(None, (passage.filing, passage.section))))
+        return ", ".join(map(escaped, filter(None, (passage.title, passage.section))))
     return f"{escaped(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 

@@ -76,7 +76,7 @@ class Compactor:
 
     def _read(self, provider: Provider) -> tuple[RequestTarget, Sequence[Event]]:
         target = planning.target_of(self.chosen, model=provider.model, identity=provider.identity)
-        return target, eventlog.history(self.turn.conversation_id)
+        return target, eventlog.history(self.turn.conversation_id, of=self.turn)
 
     def _event(self, events: Sequence[Event], border: int, *, summary: str, left_out: bool = False) -> Compaction:
         seq, turn = events[-1].seq + 1, self.turn.public_id

@@ -222,11 +222,12 @@ def plan_step(
         turn.model, turn.model_label, turn.provider = asked
         turn.save(update_fields=["model", "model_label", "provider"])
     target = target_of(chosen, model=provider.model, identity=provider.identity)
-    history = eventlog.history(turn.conversation_id, with_images=target.takes_images)
+    history = eventlog.history(turn.conversation_id, with_images=target.takes_images, of=turn)
     if conversation is None:
         # Its settings may have changed since the request before (spec 001 BR-008).
         conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
-        anchor = anchor or _newest_anchor(conversation, history)
+        if not turn.compared_with_id:  # the newest may be that of the other model
+            anchor = anchor or _newest_anchor(conversation, history)
     plan = plan_from_log(conversation, chosen, target, history=history, anchor=anchor)
     for repair in plan.repairs:
         logger.warning("request repaired", extra={"turn": turn.public_id, "rule": repair.rule, "index": repair.index})

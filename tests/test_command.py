@@ -1,0 +1,126 @@
+"""``legible-chat`` from a checkout: one data folder, secrets for their owner only, errors of one line."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from legible_chat import __version__
+from tests.server import ROOT, stop
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def environment(home):
+    """Return an environment in which nothing of Legible is set."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home)}
+
+
+@pytest.fixture
+def legible(environment):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "legible_chat", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+
+    return run
+
+
+def greeting_of(environment: dict[str, str], *arguments: str) -> list[str]:
+    """Serve until the server has said where it is; return the lines that it printed."""
+    command = [sys.executable, "-m", "legible_chat", "serve", "--port", "0", *arguments]
+    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    lines = []
+    try:
+        for line in server.stdout:
+            lines.append(line)
+            if line.startswith("The offline analyst"):
+                break
+    finally:
+        assert stop(server) == 0
+    return lines
+
+
+def test_version_is_that_of_the_changelog(legible):
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## (\d+\.\d+\.\d+) – \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)
+
+    assert legible("--version").stdout == f"{__version__}\n"
+    assert versions[0] == __version__
+
+
+def test_changelog_sections_are_short_and_of_known_kinds():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^### (.+)\n((?:(?!#).*\n)*)", text, re.MULTILINE)
+
+    assert len(sections) >= 6
+    assert {name for name, _body in sections} <= {"Added", "Changed", "Fixed", "Security"}
+    assert [name for name, body in sections if len(body.strip().splitlines()) > 40] == []
+
+
+def test_new_folder_gets_secrets_and_one_sign_in(environment, home):
+    first = greeting_of(environment)
+    second = greeting_of(environment)
+
+    folder = home / ".local/share/legible-chat"
+    assert re.match(r"Sign in as admin with the password \S{12,} ", first[0])
+    assert [line for line in second if "password" in line] == []
+    modes = {path.name: path.stat().st_mode & 0o077 for path in folder.iterdir()}
+    assert {".env", "legible.sqlite3"} <= set(modes)
+    assert set(modes.values()) == {0}
+    assert re.search(r"^DEMO_PASSWORD=$", (folder / ".env").read_text(), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_demo_can_be_added_later(environment, tmp_path):
+    greeting_of(environment, "--data", str(tmp_path))
+
+    lines = greeting_of(environment, "--data", str(tmp_path), "--demo")
+
+    assert [line for line in lines if line.startswith("Sign in as demo, sam, admin with the password ")]
+
+
+def test_command_without_data_creates_nothing(legible, tmp_path):
+    for arguments in (["check"], ["backup", "file"], ["manage", "migrate"]):
+        command, *rest = arguments
+        done = legible(command, "--data", str(tmp_path / "none"), *rest)
+
+        assert done.returncode == 2
+        assert done.stderr.startswith("There is no data in ")
+        assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_that_cannot_be_written_is_one_line(legible, tmp_path):
+    (tmp_path / "file").touch()
+
+    done = legible("serve", "--data", str(tmp_path / "file" / "folder"))
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Cannot write to {tmp_path / 'file' / 'folder'}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_failed_migration_ends_the_start(legible, tmp_path):
+    (tmp_path / "legible.sqlite3").write_bytes(b"no database " * 1000)
+
+    done = legible("serve", "--port", "0", "--data", str(tmp_path))
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("The database cannot be used: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_check_names_what_is_missing(legible, tmp_path):
+    (tmp_path / ".env").write_text("SECRET_KEY=short\n")
+
+    done = legible("check", "--data", str(tmp_path))
+
+    assert done.returncode == 1
+    assert "CONTENT_KEYS is not set" in done.stderr
