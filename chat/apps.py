@@ -7,7 +7,9 @@ from django.db.models.signals import post_migrate, pre_migrate
 from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access import attempts
 from chat.fts5 import add_index_function, check_passage_indexes, ensure_passage_indexes
+from chat.metrics import count_refusal
 from chat.url_converters import IdConverter
 
 
@@ -21,6 +23,7 @@ class ChatConfig(AppConfig):
     def ready(self) -> None:
         from chat.conversations import search_index, signals  # noqa: PLC0415 - models must be loaded first
 
+        attempts.refused.connect(count_refusal, dispatch_uid="chat.refusals")
         connection_created.connect(add_index_function, dispatch_uid="chat.index_function")
         register_converter(IdConverter, "id")  # before any URLs are read
         post_migrate.connect(ensure_passage_indexes, sender=self, dispatch_uid="chat.search_index")

@@ -16,6 +16,8 @@ from django.db import connection
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from chat import metrics
+
 SLOTS = 2
 MAX_WAITING = 50
 WAIT_S = 10.0
@@ -38,6 +40,7 @@ async def page_slot(owner: str) -> AsyncIterator[bool]:
     """Wait for a slot of this user or link and hold it; False where none is free in time: answer ``busy_page``."""
     slots = _slots.setdefault(owner, Slots())
     if slots.free.locked() and slots.waiting >= MAX_WAITING:
+        metrics.PAGES.labels("refused").inc()
         yield False
         return
     if slots.free.locked():
@@ -47,10 +50,12 @@ async def page_slot(owner: str) -> AsyncIterator[bool]:
         async with asyncio.timeout(WAIT_S):
             await slots.free.acquire()
     except TimeoutError:
+        metrics.PAGES.labels("refused").inc()
         yield False
         return
     finally:
         slots.waiting -= 1
+    metrics.PAGES.labels("drawn").inc()
     try:
         yield True
     finally:

@@ -27,7 +27,9 @@ from config.static_files import HASHED_NAME
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_asgi_application()
 
+from chat.log_context import request_id  # noqa: E402 - the same block
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
+from config.headers import id_for  # noqa: E402 - the same block
 
 AsgiApplication = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -85,13 +87,14 @@ def add_headers(headers: Any, _path: str, _url: str) -> None:
 
 
 def with_origin_check(application: AsgiApplication) -> AsgiApplication:
-    """Return an application that refuses WebSockets of other sites' pages with 403."""
+    """Return an application that refuses WebSockets of other sites' pages with 403. Log lines of others have an id."""
 
     async def check(scope: Any, receive: Any, send: Any) -> None:
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             # Repeated headers are joined, as HTTP does: two origins then match no site.
             headers[name] = headers[name] + b"," + value if name in headers else value
+        request_id.set(id_for(headers.get(b"x-request-id", b"").decode("latin-1")))
         allowed = is_own_origin({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
         await (application if allowed else WebsocketDenier())(scope, receive, send)
 

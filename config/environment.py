@@ -26,6 +26,7 @@ BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "o
 DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
 URL_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
+BEARER_TOKEN_TEXT = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 T = TypeVar("T")
 
@@ -256,6 +257,13 @@ def parse_url_prefix(text: str) -> str:
     return prefix
 
 
+def parse_bearer_token(text: str) -> str:
+    # Nobody counts who guesses: a short one would be found.
+    if not BEARER_TOKEN_TEXT.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
 def parse_time_zone(text: str) -> str:
     if text not in zoneinfo.available_timezones():
         raise ValueError(text)
@@ -264,6 +272,7 @@ def parse_time_zone(text: str) -> str:
 
 TEXT = ValueType("any text", str)
 BOOLEAN = ValueType("true or false", parse_boolean)
+BEARER_TOKEN = ValueType("16 or more ASCII letters, digits and . _ ~ + / - =", parse_bearer_token)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
 LIST = ValueType("words with commas between", parse_list)
 ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", check_address)

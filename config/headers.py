@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_and_async_middleware
 
-from config.logs import request_id
+from chat.log_context import request_id
 
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 AsyncView: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -40,21 +40,20 @@ def headers_middleware(get_response: View | AsyncView) -> View | AsyncView:
 
         async def async_middleware(request: HttpRequest) -> HttpResponseBase:
             # Never reset: the lines of a streamed response are logged after this returned, in the request's own task.
-            request_id.set(id_for(request))
+            request_id.set(id_for(request.headers.get("X-Request-Id", "")))
             return with_headers(await get_response(request))
 
         return async_middleware
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        request_id.set(id_for(request))
+        request_id.set(id_for(request.headers.get("X-Request-Id", "")))
         return with_headers(cast("View", get_response)(request))
 
     return middleware
 
 
-def id_for(request: HttpRequest) -> str:
-    """Return the client's id of a request where it is well-formed, else a new one."""
-    named = request.headers.get("X-Request-Id", "")
+def id_for(named: str) -> str:
+    """Return the id that a client or a proxy gave a request where it is well-formed, else a new one."""
     return named if _REQUEST_ID.fullmatch(named) else uuid.uuid4().hex
 
 

@@ -1,4 +1,4 @@
-"""Log records as JSON lines, redacted and bounded.
+"""Log records as lines of JSON or of plain text, redacted and bounded, with the ids of their request and turn.
 
 Message and extras pass ``redact_text``. An exception is logged by class, error code and places in the code, never by
 its text: that can repeat a database row, a prompt or a reply, which no pattern recognises. For the same reason a
@@ -9,16 +9,17 @@ A record that can't be redacted is logged as ``[unavailable]``. Product 11, 12.
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import re
 import traceback
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
 
+from chat.log_context import request_id, turn_id
 from reasoning import redaction
 
 MAX_LINE_CHARS = 8192  # ASCII only, so bytes as well
@@ -30,9 +31,10 @@ UNAVAILABLE = "[unavailable]"
 WITHHELD = "[withheld]"
 # Texts of these are ours; a library's may quote anything.
 OUR_LOGGERS = frozenset({"accounts", "chat", "config", "reasoning"})
+_PLAIN = re.compile(r"[!-~]+")
+_NOT_PRINTABLE = re.compile(r"[^ -~]")
 _UNTIL_FIRST_VALUE = re.compile(r"[^\n:(<=\[{'\"]*")
 _LINK_TOKEN = re.compile(r"(?<=/s/)[\w-]+")  # Django logs the paths of failed requests, and the token opens the link
-request_id: ContextVar[str] = ContextVar("request_id", default="")  # of the HTTP request that is being handled
 _STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "request"}
 
 
@@ -52,6 +54,20 @@ class RedactingJsonFormatter(JsonFormatter):
         return line if len(line) <= MAX_LINE_CHARS else super().format(copy_of(record, UNAVAILABLE, too_long=True))
 
 
+class RedactingTextFormatter(RedactingJsonFormatter):
+    """The same for readers: time, level, logger and message, then ``key=value``. One line of ASCII as well."""
+
+    def jsonify_log_record(self, log_data: dict[str, Any]) -> str:
+        time = log_data.pop("time").isoformat(timespec="milliseconds")
+        head = [time, *(str(log_data.pop(key)) for key in ("level", "logger", "message"))]
+        rest = [
+            f"{key}={value if _PLAIN.fullmatch(str(value)) else json.dumps(value)}" for key, value in log_data.items()
+        ]
+        line = " ".join([*head, *rest])
+        # What JSON would escape: control characters could begin a line, or move a terminal's cursor.
+        return _NOT_PRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], line)
+
+
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy that holds only text that may be written."""
     errors = list(causes_of(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
@@ -67,6 +83,8 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     }
     if current := request_id.get():
         extras["request_id"] = current
+    if current := turn_id.get():
+        extras.setdefault("turn", current)
     if errors:
         extras["exception"] = [describe(error) for error in errors]
     return copy_of(record, message, **extras)

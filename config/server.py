@@ -21,6 +21,7 @@ from django.db import connections
 from twisted.internet import reactor
 from twisted.web.http import Request
 
+from config import tracing
 from config.asgi import application  # calls django.setup(), so it comes before imports that need models
 from config.connections import LimitedConnection, LimitedConnections
 
@@ -196,6 +197,7 @@ def serve(host: str, port: int) -> str | None:
     recover_abandoned_turns()  # before requests come in
     end_abandoned_imports()
     request_finished.connect(close_connections)
+    tracing.start()
     server = LegibleServer(
         application,
         endpoints=build_endpoint_description_strings(host=host, port=port),

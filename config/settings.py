@@ -16,6 +16,7 @@ from django.core.management.utils import get_random_secret_key
 from chat.providers import DEFAULT_OPENAI_MODEL, OPENAI_URL
 from chat.tools import registry
 from config.environment import (
+    BEARER_TOKEN,
     BOOLEAN,
     DATABASE_URL,
     ENDPOINT,
@@ -35,12 +36,14 @@ from config.environment import (
     refuse_start,
     words_of,
 )
+from legible_chat import __version__
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
 from reasoning.replay.wire import DEFAULT_API, FORMATS
 from reasoning.settings import parse_layer
 from reasoning.visibility import ThinkingForUsers
 
+VERSION: str = __version__
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("LEGIBLE_DATA") or BASE_DIR)
 ENV_FILE = Path(os.environ.get("ENV_FILE") or DATA_DIR / ".env")
@@ -232,6 +235,16 @@ STATIC_ROOT = env(
     "Folder that manage.py collectstatic has filled; its files are served compressed, and browsers keep them. "
     "Empty: the source files; in the wheel those that it carries.",
 ) or (str(BUNDLED_STATIC) if BUNDLED_STATIC.is_dir() else None)
+LOG_FORMAT: str = env(
+    "LOG_FORMAT", "json", one_of("json", "text"), "Form of the log on stderr: one JSON object per line, or plain text."
+)
+METRICS_TOKEN = env(
+    "METRICS_TOKEN",
+    "",
+    optional(BEARER_TOKEN),
+    "Token with which Prometheus reads GET /metrics. Empty: the address answers 404.",
+    is_secret=True,
+)
 DEBUG = env("DEBUG", "false", BOOLEAN, "Error pages with source code. Never in production.")
 
 env.section("Limits")
@@ -364,6 +377,9 @@ IS_LOOPBACK_ONLY = all(
     name in {"localhost", "[::1]", "::1"} or name.startswith("127.") or name.endswith(".localhost")
     for name in ALLOWED_HOSTS
 )
+
+# OpenTelemetry reads its own variables, from the environment alone; these say whether there is anything to send to.
+OTEL_IS_CONFIGURED = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") for name in ("ENDPOINT", "TRACES_ENDPOINT"))
 
 INSTALLED_APPS = [
     "daphne",
@@ -519,8 +535,11 @@ STORAGES = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "config.logs.RedactingJsonFormatter"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "formatters": {
+        "json": {"()": "config.logs.RedactingJsonFormatter"},
+        "text": {"()": "config.logs.RedactingTextFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},

@@ -39,6 +39,6 @@ SILENT = {
     *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_stop", "chat:api_nowhere"),
     # the user's own texts and files, as they were sent
     *("chat:queued", "chat:system_prompt", "chat:prompts", "chat:attachment", "chat:attachment_file"),
-    *("chat:healthz", "chat:manifest"),
+    *("chat:healthz", "chat:metrics", "chat:manifest"),
     *("chat:user_data", "chat:delete_conversations", "chat:delete_account"),  # how many conversations
 }

@@ -1,13 +1,16 @@
+import contextvars
 import errno
 import json
 import logging
+import re
 from typing import Any
 
 import pytest
 from psycopg.errors import UniqueViolation
 
+from chat.log_context import request_id, turn_id
 from config import logs
-from config.logs import MAX_LINE_CHARS, UNAVAILABLE, RedactingJsonFormatter
+from config.logs import MAX_LINE_CHARS, UNAVAILABLE, RedactingJsonFormatter, RedactingTextFormatter
 from reasoning.scratchpad import Scratchpad
 
 SECRET = "sk-" + "proj-" + "A1b2C3d4E5f6" * 4
@@ -127,6 +130,31 @@ def test_causes_are_logged_in_order():
     error.__cause__ = ValueError("inner")
 
     assert [each["type"] for each in _line("x", error=error)["exception"]] == ["RuntimeError", "ValueError"]
+
+
+@pytest.mark.spec("product 12")
+def test_plain_text_is_one_masked_line_of_ascii():
+    record = logging.makeLogRecord({"name": "chat.test", "levelname": "INFO", "msg": "refused:\n%s ü"})
+    record.args = (SECRET,)
+    record.turn, record.tokens, record.note = "a1", 12, 'two "words"'
+
+    line = contextvars.Context().run(RedactingTextFormatter().format, record)  # without the ids of another test
+
+    time, rest = line.split(" ", 1)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\S+", time)
+    masked = r"refused:\n[redacted] \u00fc"
+    assert rest == rf'INFO chat.test {masked} turn=a1 tokens=12 note="two \"words\""'
+
+
+def test_line_of_a_turn_has_the_ids_of_turn_and_request():
+    def line():
+        request_id.set("quokka-4711")
+        turn_id.set("a1")
+        return _line("request refused"), _line("turn ended", turn="b2")
+
+    own, named = contextvars.Context().run(line)
+
+    assert (own["request_id"], own["turn"], named["turn"]) == ("quokka-4711", "a1", "b2")
 
 
 @pytest.mark.spec("004 scratchpad")

@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ValidationError
+from django.dispatch import Signal
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
@@ -21,6 +22,7 @@ ATTEMPTS_ALLOWED = 10  # in one window
 KNOWN_ADDRESS_S = 30 * 24 * 3600
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+refused = Signal()  # an attempt at a ``door``
 fallback_cache = LocMemCache("attempts", {"OPTIONS": {"MAX_ENTRIES": 100_000}})  # as settings.CACHES
 
 
@@ -34,6 +36,7 @@ class AttemptLimit:
         # With SECRET_KEY: names and addresses can be guessed from their bare hashes, and keys be computed.
         text = repr(parts).encode("ascii", "backslashreplace")
         digest = salted_hmac("accounts.attempts", text, algorithm="sha256").hexdigest()
+        self.door = door
         self.key = f"{door}:{digest}"
         self.allowed = allowed
 
@@ -49,11 +52,11 @@ class AttemptLimit:
                 counts.add(self.key, 1, WINDOW_S)
                 return 1
 
-        return self.with_cache(count) <= self.allowed
+        return self._report(self.with_cache(count) <= self.allowed)
 
     def is_used_up(self) -> bool:
         """Return whether no further attempt is allowed, without counting one."""
-        return self.with_cache(lambda counts: int(counts.get(self.key) or 0)) >= self.allowed
+        return not self._report(self.with_cache(lambda counts: int(counts.get(self.key) or 0)) < self.allowed)
 
     def reset(self) -> None:
         self.with_cache(lambda counts: counts.delete(self.key))
@@ -64,6 +67,11 @@ class AttemptLimit:
 
     def is_remembered(self) -> bool:
         return self.with_cache(lambda counts: self.key in counts)
+
+    def _report(self, is_allowed: bool) -> bool:
+        if not is_allowed:
+            refused.send(AttemptLimit, door=self.door)
+        return is_allowed
 
     def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
         # Users must be able to sign in during a Redis outage: each process then counts for itself.

@@ -1,4 +1,4 @@
-"""Two pages of statistics for staff: usage by person and model, and what the guards removed by provider."""
+"""Pages of figures for staff: usage by person and model, what the guards removed by provider, and the status now."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chat.admin.status import status_values
 from chat.stored_text import translate_stored
 from chat.turns import statistics
 from chat.turns.statistics import WEEK_DAYS, GuardRate, UsageRow
@@ -69,7 +70,7 @@ def bar_chart(
 
 
 def urls(site: AdminSite) -> list[URLPattern]:
-    """Return the URLs of both pages; each requires the permission to view turns."""
+    """Return the URLs of the pages; each requires the permission to view turns."""
 
     def page(name: str, title: str | Promise, values: Callable[[HttpRequest], Values]) -> URLPattern:
         def view(request: HttpRequest) -> HttpResponse:
@@ -82,6 +83,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
     return [
         page("usage", gettext_lazy("Usage by user and model"), usage_values),
         page("guards", gettext_lazy("Redaction and filtering"), guard_values),
+        page("status", gettext_lazy("Status of the server"), status_values),
     ]
 
 

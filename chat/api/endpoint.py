@@ -31,6 +31,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.access import tokens
 from accounts.access.visibility import Session
 from accounts.models import User
+from chat import metrics
 from chat.conversations.access import find_conversation
 from chat.db_errors import is_outage, user_message
 from chat.error_texts import failure_text
@@ -271,6 +272,7 @@ def error_form(error: Exception, *, for_staff: bool) -> tuple[int, dict[str, Any
         case _:
             logger.error("request failed", exc_info=error)
             if is_outage(error):
+                metrics.DATABASE_ERRORS.labels("api").inc()
                 status, form = 503, {"code": "unavailable", "message": user_message(error)}
     if form["code"] in RETRYABLE:
         form["retryable"] = True

@@ -21,7 +21,7 @@ from accounts.access import tokens
 from accounts.access.scratchpad import reveal
 from accounts.access.visibility import Session, reread
 from accounts.models import User
-from chat import eventlog
+from chat import eventlog, metrics
 from chat.api.endpoint import (
     ApiError,
     endpoint,
@@ -151,6 +151,7 @@ async def stop(request: HttpRequest, person: User, conversation_id: uuid.UUID) -
 def waiting_request(person: User) -> Iterator[None]:
     """Count a request that waits for a turn or streams it. Raises ApiError where its user has too many."""
     if waiting[person.pk] >= MAX_WAITING:
+        metrics.REFUSALS.labels("waiting_requests").inc()
         words = _("%(most)s of your requests are waiting for answers; close one first.")
         raise ApiError(429, "too_many_requests", words % {"most": MAX_WAITING})
     waiting[person.pk] += 1
@@ -242,6 +243,7 @@ def event_response(
     if after and after.end == "done":
         stack.close()
         return HttpResponse(status=204)  # which ends the reconnecting of an EventSource
+    stack.enter_context(metrics.EVENT_STREAMS_OPEN.track_inprogress())
     turn_events = TurnEvents(reader.conversation.pk, turn_id, reader.sees, lambda: reader.authorize().sees, after)
 
     async def events() -> AsyncIterator[str]:

@@ -25,6 +25,7 @@ from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from chat import metrics
 from chat.models import Turn
 
 _HOST = socket.gethostname()[:60]
@@ -108,6 +109,7 @@ def take_over(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
     try:
         return _take_over(at_work_in)
     except (OperationalError, InterfaceError):
+        metrics.DATABASE_ERRORS.labels("recovery").inc()
         outage.record()
         raise
 
@@ -127,6 +129,7 @@ def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
         if held(turn).filter(lease_until=turn.lease_until).update(**new_lease()):
             turn.refresh_from_db()
             taken_over.append(turn)
+            metrics.LEASES_TAKEN_OVER.inc()
     return taken_over
 
 

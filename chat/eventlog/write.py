@@ -16,6 +16,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
+from chat import metrics
 from chat.eventlog import attachments, branches, encryption, leases
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.read import open_calls, turn_record
@@ -275,6 +276,7 @@ def close_turn(
         Checkpoint.objects.filter(turn=turn).delete()
     for name, value in end.items():
         setattr(turn, name, value)
+    transaction.on_commit(metrics.TURN_ENDS.labels(turn.status, turn.error_code).inc)
     return True
 
 

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 
+from chat import metrics
 from chat.db_errors import is_outage, user_message
 
 RETRY_AFTER_S = 5
@@ -45,6 +46,7 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
     error = sys.exc_info()[1]
     if error is None or not is_outage(error):
         return defaults.server_error(request)
+    metrics.DATABASE_ERRORS.labels("page").inc()
     answer: HttpResponseBase
     # scripts of pages show the message, such as beside a file that could not be stored
     if request.path.startswith(f"{settings.URL_PREFIX}/api/") or request.headers.get("HX-Request"):

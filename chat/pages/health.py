@@ -39,6 +39,14 @@ _written_at = -WRITE_EVERY_S
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 where everything answers, else 503; names what does not, never why."""
+    checks = run_checks()
+    is_well = set(checks.values()) == {"ok"}
+    body = {"status": "ok" if is_well else "error", "checks": checks}
+    return JsonResponse(body, status=200 if is_well else 503)
+
+
+def run_checks() -> dict[str, str]:
+    """Return ``ok`` or ``error`` for each part that this process needs."""
     probes = {"database": ask_database, "turns": check_heartbeat} | ({"redis": ask_redis} if settings.REDIS_URL else {})
     checks = {}
     for name, probe in probes.items():
@@ -49,9 +57,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
             # anybody may read the response, so the reason is only logged, and there without the error's text
             logger.warning("Health check failed", extra={"check": name, "error": type(error).__name__})
             checks[name] = "error"
-    is_well = set(checks.values()) == {"ok"}
-    body = {"status": "ok" if is_well else "error", "checks": checks}
-    return JsonResponse(body, status=200 if is_well else 503)
+    return checks
 
 
 def ask_database() -> None:

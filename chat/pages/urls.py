@@ -1,4 +1,4 @@
-"""URLs of the pages, their parts and forms, and the health check."""
+"""URLs of the pages, their parts and forms, the health check and the metrics."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
@@ -9,6 +9,7 @@ from chat.pages import (
     conversation,
     filings,
     health,
+    metrics,
     projects,
     prompts,
     sidebar,
@@ -77,4 +78,5 @@ urlpatterns = [
     path("leaving/", conversation.external_link, name="external_link"),
     path("manifest.webmanifest", manifest, name="manifest"),
     path("healthz", health.healthz, name="healthz"),
+    path("metrics", metrics.figures, name="metrics"),
 ]

@@ -23,6 +23,7 @@ from django.utils.translation import activate, get_language_from_request
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from chat import metrics
 from chat.db_errors import user_message
 from chat.live.groups import Subscription, group_of, viewer_group
 from chat.live.turn import LiveTurn
@@ -43,6 +44,7 @@ CATCH_UP_EVERY_S = 2.0
 REAUTHORIZE_EVERY_S = 10.0
 REVEAL_EVERY_S = 0.25
 open_pages: dict[ConversationConsumer, PageSession] = {}  # of this process
+metrics.SOCKETS_OPEN.set_function(lambda: len(open_pages))
 _checks: asyncio.Task[None] | None = None
 
 
@@ -156,6 +158,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             logger.warning(
                 "socket closed: too many frames", extra={"user": self._page.key.user_id if self._page else 0}
             )
+            metrics.REFUSALS.labels("frames").inc()
             self._page = None  # what is still in its queue is ignored
             await self.close(TOO_MANY)
 
@@ -259,7 +262,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 def has_too_many_pages(user: User) -> bool:
     """Return whether this process serves as many pages of a user as they may have open."""
     own = sum(page.key.user_id == user.pk for page in open_pages.values())
-    return own >= settings.MAX_OPEN_PAGES
+    if own >= settings.MAX_OPEN_PAGES:
+        metrics.REFUSALS.labels("open_pages").inc()
+        return True
+    return False
 
 
 def language_of(scope: Mapping[str, Any]) -> str:

@@ -18,7 +18,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from chat import metrics
+from chat.db_errors import is_outage
 from chat.eventlog import leases, write
+from chat.log_context import request_id, turn_id
 from chat.models import Turn
 from chat.turns.run import TurnRun
 
@@ -52,6 +55,8 @@ async def keep_alive(runs: Mapping[Any, TurnRun]) -> None:
     """Keep the turns of ``runs`` alive until it is empty. Stop those that were taken over, or marked to stop."""
     saved_seqs: dict[uuid.UUID, int] = {}  # by turn
     saved_thinking: dict[uuid.UUID, str] = {}
+    for variable in (request_id, turn_id):  # of the request that asked for the first of them
+        variable.set("")
     monitor.record()
     try:
         while runs:
@@ -69,7 +74,9 @@ async def keep_alive(runs: Mapping[Any, TurnRun]) -> None:
                     run.has_checkpoint = True
             try:
                 to_stop = await database_sync_to_async(save_heartbeat)(list(running), released)
-            except Exception:
+            except Exception as error:
+                if is_outage(error):
+                    metrics.DATABASE_ERRORS.labels("heartbeat").inc()
                 logger.warning("checkpoint not saved", exc_info=True)
                 for run in running.values():
                     run.live.show_trouble(NOT_SAVED)

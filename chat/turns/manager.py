@@ -22,7 +22,7 @@ from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import eventlog
+from chat import eventlog, metrics
 from chat.cards import rendering
 from chat.conversations import actions
 from chat.conversations.learned_facts import learned_facts
@@ -31,6 +31,7 @@ from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.state import Event
 from chat.live.turn import LiveTurn
+from chat.log_context import request_id, turn_id
 from chat.models import Conversation, Turn
 from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
@@ -324,6 +325,7 @@ class TurnManager:
         if started.before:
             await live.restore(started.before, turn.thinking_ms)
         run = self._runs[turn.conversation_id, turn.is_beside] = TurnRun(started, live, self._deliver_scratchpad)
+        metrics.TURNS_RUNNING.set(len(self._runs))
         if started.before:  # pages of other processes read it there
             run.has_checkpoint = True
             await database_sync_to_async(write.save_checkpoints)({turn.pk: run.released()})
@@ -336,6 +338,7 @@ class TurnManager:
     async def _run(self, run: TurnRun) -> None:
         """Run a turn to its end in the log, publish that, and start the next."""
         turn, live, has_queued = run.turn, run.live, True
+        turn_id.set(turn.public_id)
         pump = self.spawn(live.pump())  # runs after this, so that the request leaves before cards are drawn
         try:
             try:
@@ -353,11 +356,14 @@ class TurnManager:
         finally:
             pump.cancel()
             del self._runs[turn.conversation_id, live.is_beside]
+            metrics.TURNS_RUNNING.set(len(self._runs))
             await publish(turn.conversation_id, _ended(turn, seq=live.seq))
             live.finished.set()
         if live.record and live.record.turn.status == Turn.Status.COMPLETED and not live.is_beside:
             self.spawn(write_title(run.started, live.answer))
         if has_queued:
+            for variable in (request_id, turn_id):  # another request asked the next question
+                variable.set("")
             await self.start_next(turn.conversation_id)
 
     def _deliver_scratchpad(self, live: LiveTurn, scratchpad: Scratchpad, is_open: bool) -> None:
@@ -365,8 +371,13 @@ class TurnManager:
             deliver(live, scratchpad, is_open)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run ``work`` in the language of the request or socket that asked, outside its context, which ends first."""
+        """Run ``work`` in the language of the request or socket that asked, outside its context, which ends first.
+
+        Its log lines have the id of that request.
+        """
         context = contextvars.Context()
+        for variable in (request_id, turn_id):
+            context.run(variable.set, variable.get())
         context.run(activate, get_language() or settings.LANGUAGE_CODE)
         task = asyncio.get_running_loop().create_task(work, context=context)
         self._tasks.add(task)

@@ -1,6 +1,7 @@
 """Metrics of a turn: times, tokens, and counts of what was removed. Numbers and our own short words, never content.
 
-They are stored in the turn's row (``manage.py turn_stats``, the admin) and logged, with a line per request.
+They are stored in the turn's row (``manage.py turn_stats``, the admin), logged with a line per request, and counted for
+``GET /metrics``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from chat import metrics, tracing
 from chat.models import Turn
-from chat.providers.base import ProviderError
+from chat.providers.address import host_of
+from chat.providers.base import Provider, ProviderError
 from reasoning.stream.output import Counters
-from reasoning.stream.turn import TurnMachine
+from reasoning.stream.turn import EndedPart, TurnMachine
 
 logger = logging.getLogger(__name__)
 UNFINISHED = "unfinished"
@@ -38,18 +41,22 @@ class TurnMetrics:
             self.first_token_ms = _ms_since(self._started_at)
 
     @contextmanager
-    def request(self, step: int) -> Iterator[None]:
-        """Measure one request and log how it went; ``code`` is ``ok``, ``unfinished`` or that of its error.
+    def request(self, step: int, provider: Provider, machine: TurnMachine) -> Iterator[None]:
+        """Measure one request, count and trace it and log how it went.
 
-        ``attempt`` counts the requests of its step.
+        ``code`` is ``ok``, ``unfinished`` or that of its error; ``attempt`` counts the requests of its step.
         """
         self.requests += 1
         # A step makes its request again after a refusal or an outage.
         self._attempts = self._attempts + 1 if step == self._step else 1
         self._step = step
         started_at, code = time.monotonic(), UNFINISHED
+        before = asdict(machine.usage)
         try:
-            yield
+            with model_request(provider) as span:
+                yield
+                used = {kind: (tokens or 0) - (before[kind] or 0) for kind, tokens in asdict(machine.usage).items()}
+                span.note({f"gen_ai.usage.{kind}": used[kind] for kind in ("input_tokens", "output_tokens")})
             code = OK
         except ProviderError as error:
             code = error.code
@@ -87,9 +94,18 @@ class TurnMetrics:
             "dropped_bullets": turn.dropped_bullets + machine.dropped_bullets,
         }
 
-    def log_end(self, turn: Turn, machine: TurnMachine | None) -> None:
-        """Log the end of a turn: the metrics of its row, and the time of tools, steps and retries."""
+    def report_end(self, turn: Turn, machine: TurnMachine | None, before: EndedPart | None) -> None:
+        """Log and count the end of a turn: the metrics of its row, and the time of tools, steps and retries.
+
+        ``before``: what the turn held before it was continued. That was counted then.
+        """
         steps = machine.step + 1 if machine else 0
+        duration_ms = _ms_since(self._started_at)
+        metrics.TURN_TIME.observe(duration_ms / 1000)
+        if self.first_token_ms is not None:
+            metrics.FIRST_WORD.observe(self.first_token_ms / 1000)
+        if machine:
+            _count(machine, before or EndedPart())
         logger.info(
             "turn ended",
             extra={
@@ -97,7 +113,7 @@ class TurnMetrics:
                 "status": turn.status,
                 "code": turn.error_code,
                 "model": turn.model,
-                "duration_ms": _ms_since(self._started_at),
+                "duration_ms": duration_ms,
                 "thinking_ms": turn.thinking_ms,
                 "tools_ms": round(sum(step.duration_ms for step in machine.trace)) if machine else 0,
                 "steps": steps,
@@ -114,6 +130,50 @@ class TurnMetrics:
                 "scratchpad_repeats": machine.scratchpad_repeats if machine else 0,
             },
         )
+
+
+@contextmanager
+def model_request(provider: Provider) -> Iterator[tracing.Span]:
+    """Count one request to a model service, and trace it."""
+    host, code = _host_in(provider.identity), UNFINISHED
+    try:
+        with tracing.model_request(provider.name, host) as span:
+            try:
+                yield span
+                code = OK
+            except ProviderError as error:
+                code = error.code
+                span.fail(code)
+                raise
+    finally:
+        note_request(host, code)
+
+
+def note_request(host: str, code: str) -> None:
+    """Count a request to a model service; one that was stopped says nothing of its health."""
+    metrics.note_model_request(host, code, has_answered=None if code == UNFINISHED else code == OK)
+
+
+def _host_in(identity: str) -> str:
+    address = identity.partition("#")[0]
+    return host_of(address) or address  # the offline analyst has no address
+
+
+def _count(machine: TurnMachine, before: EndedPart) -> None:
+    counted = asdict(before.usage)
+    for kind, tokens in asdict(machine.usage).items():
+        metrics.TOKENS.labels(kind.removesuffix("_tokens")).inc((tokens or 0) - (counted[kind] or 0))
+    metrics.TOOL_CALLS.inc(len(machine.trace) - len(before.trace))
+    for kind, count in machine.redactions.items():
+        metrics.REDACTIONS.labels(kind).inc(count)
+    leaks = {
+        "stripped_delimiters": machine.counters.stripped_delimiters,
+        "extracted_blocks": machine.counters.extracted_blocks,
+        "dropped_bullets": machine.dropped_bullets,
+        "scratchpad_repeats": machine.scratchpad_repeats,
+    }
+    for guard, count in leaks.items():
+        metrics.LEAKS.labels(guard).inc(count)
 
 
 def _ms_since(started_at: float) -> int:

@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import eventlog
+from chat import eventlog, metrics
 from chat.cards.continuation import can_continue
 from chat.conversations import model_choice
 from chat.conversations.actions import refusals_in_words
@@ -132,6 +132,7 @@ def _submit(
         words = _("compare_model: an answer is being written. Two models can be asked when it has ended.")
         raise InvalidInputError("turn_running", words, field="compare_model")
     if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:
+        metrics.REFUSALS.labels("queued_messages").inc()
         words = _("%(most)s messages wait already; let one be answered first.")
         raise InvalidInputError("queue_full", words % {"most": MAX_QUEUED})
     files = [file.to_json() for file in claim(conversation, message.attachments or ())]
@@ -229,6 +230,7 @@ def require_room(position: eventlog.LogPosition, *, turns: int = 1) -> None:
         words = _("compare_model: two answers more are too many; you may have %(most)s in progress.")
         raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
     if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
+        metrics.REFUSALS.labels("running_turns").inc()
         words = _("You already have %(most)s answers in progress; wait for one or stop one.")
         raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay, wait_exponential
 from tenacity.stop import stop_never
 
+from chat import metrics
 from chat.db_errors import is_outage
 from chat.providers.base import ProviderError, Reason
 from reasoning.replay.plan import EgressPlan
@@ -86,6 +87,7 @@ async def retry_on_db_outage(
 
 
 def _log_outage(state: RetryCallState) -> None:
+    metrics.DATABASE_ERRORS.labels("turn").inc()
     error = state.outcome.exception() if state.outcome else None
     logger.warning("database does not answer", extra={"error": type(error).__name__})
 

@@ -20,16 +20,17 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from chat import eventlog
+from chat import eventlog, metrics, tracing
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import Fact, learned_facts
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
+from chat.models import Turn
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.tools import registry
 from chat.tools.base import Tool
 from chat.turns import approval, finish
-from chat.turns.metrics import TurnMetrics
+from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
@@ -151,7 +152,11 @@ class TurnRun:
         # The event loop's clock, which no change of the wall clock moves.
         deadline = asyncio.get_running_loop().call_later(settings.MAX_TURN_S, self._end_late)
         try:
-            await self._run()
+            with tracing.turn(self.turn.public_id) as span:
+                await self._run()
+                span.note({"legible.turn.status": self.turn.status})
+                if self.turn.status == Turn.Status.ERRORED:
+                    span.fail(self.turn.error_code)
         finally:
             deadline.cancel()  # else it would hold this turn in memory for MAX_TURN_S
 
@@ -187,6 +192,7 @@ class TurnRun:
             fields = {"error_code": code, "error_reason": reason}
             logger.warning("turn reached a limit", extra={"turn": self.turn.public_id, "limit": error.cap})
         except eventlog.LeaseLostError:
+            metrics.LEASES_LOST.inc()
             logger.warning("turn was taken over", extra={"turn": self.turn.public_id})
             return
         except ProviderError as error:
@@ -240,7 +246,7 @@ class TurnRun:
             has_checkpoint=self.has_checkpoint,
         )
         self.result = await retry_on_db_outage(end)
-        self._metrics.log_end(self.turn, self._machine)
+        self._metrics.report_end(self.turn, self._machine, self.started.before)
 
     async def _find_provider(self) -> Provider:
         """Return the provider; an endpoint that is asked for its model is asked again where that can help."""
@@ -248,6 +254,7 @@ class TurnRun:
             try:
                 found: Provider = await self._stoppable(model_choice.provider(self.started.choice))
             except ProviderError as error:
+                note_request(self.started.choice.config.host, error.code)
                 if not self._retry.may_wait(error):
                     raise
                 await self._wait_after(error)
@@ -282,7 +289,7 @@ class TurnRun:
         while True:
             self._sent.add(digest)
             try:
-                with self._metrics.request(step.number):
+                with self._metrics.request(step.number, provider, machine):
                     await self._stream(provider, step, plan)
             except ProviderError as error:
                 remedy = None if self._has_output else await self._recover_from(error, provider, plan)
@@ -458,7 +465,11 @@ class TurnRun:
             conversation_id=self.turn.conversation_id,
             searches_all=self.started.choice.config.is_offline,  # it knows one search
         )
-        done = await self._stoppable(executing)
+        # A model may name a tool that doesn't exist: its words are not recorded.
+        with tracing.tool_call(tool.name if tool else "unknown") as span:
+            done = await self._stoppable(executing)
+            if done.trace.status != "ok":
+                span.fail(done.trace.status)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
         self.live.step_finished(call.call_id, done.trace, call.step)

@@ -1,7 +1,7 @@
 """Statistics of turns, summed from their rows: numbers and names of models only, never a text.
 
-``usage`` and ``guards`` feed the admin's pages, with days in the site's time zone; ``recent_turns`` feeds
-``manage.py turn_stats``. Turns of deleted conversations count until they are purged.
+``usage``, ``guards``, ``workload`` and ``services`` feed the admin's pages, with days in the site's time zone;
+``recent_turns`` feeds ``manage.py turn_stats``. Turns of deleted conversations count until they are purged.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from operator import or_
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from chat.models import Turn
+from chat.models import QueuedMessage, Turn
 
 GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets")
 TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 TIMES = ("duration_ms", "first_token_ms", "thinking_ms")
 WEEK_DAYS = 7
 MAX_WAITS = 1000  # of the newest turns
+MAX_SERVICES = 50
 MIN_ACTIONS = 5  # a guard that acted less often in a week is never called worse
 WORSE_FACTOR = 1.5
 _PERSON = "conversation__owner__username"
@@ -124,6 +125,58 @@ def overview(now: dt.datetime) -> Overview:
     newest = week.filter(first_token_ms__isnull=False).values_list("first_token_ms", flat=True)[:MAX_WAITS]
     waits = [wait for wait in newest if wait is not None]
     return Overview(**counts, first_token_ms=round(median(waits)) if waits else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What all processes do now: turns by the process that leases them, messages that wait or are held."""
+
+    processes: Mapping[str, int]
+    waiting: int
+    held: int
+
+    @property
+    def running(self) -> int:
+        return sum(self.processes.values())
+
+
+def workload() -> Workload:
+    """Return what all processes do now. Two queries."""
+    running = Turn.objects.filter(status=Turn.Status.RUNNING).order_by("worker").values_list("worker")
+    is_held = Q(priority=QueuedMessage.Priority.HELD)
+    queued = QueuedMessage.objects.aggregate(waiting=Count("pk", filter=~is_held), held=Count("pk", filter=is_held))
+    return Workload(dict(running.annotate(Count("pk"))), **queued)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceHealth:
+    """When a model service last answered and last failed in the last seven days, over all processes."""
+
+    provider: str
+    answered_at: dt.datetime | None
+    failed_at: dt.datetime | None
+    code: str  # of the last failure
+
+    @property
+    def is_failing(self) -> bool:
+        return self.failed_at is not None and (self.answered_at is None or self.failed_at > self.answered_at)
+
+
+def services(now: dt.datetime) -> tuple[ServiceHealth, ...]:
+    """Return the health of the model services that were asked in the last seven days, failing ones first."""
+    week = Turn.objects.filter(started_at__gt=now - dt.timedelta(days=WEEK_DAYS))
+    week = week.exclude(error_code__startswith=Turn.UNASKED).order_by()
+    has_failed = Q(status=Turn.Status.ERRORED)
+    has_answered = Q(status__in=(Turn.Status.COMPLETED, Turn.Status.ITERATION_CAPPED))
+    rows = week.values("provider").annotate(
+        answered_at=Max("ended_at", filter=has_answered), failed_at=Max("ended_at", filter=has_failed)
+    )
+    found = []
+    for row in rows[:MAX_SERVICES]:
+        failures = week.filter(has_failed, provider=row["provider"], ended_at=row["failed_at"])
+        code = failures.values_list("error_code", flat=True).first() if row["failed_at"] else ""
+        found.append(ServiceHealth(**row, code=code or ""))
+    return tuple(sorted(found, key=lambda one: (not one.is_failing, one.provider)))
 
 
 def last_days(today: dt.date, count: int) -> tuple[dt.date, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from reasoning.citations import check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
-from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
+from reasoning.redaction import REPEAT, SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import RepeatGuard, Scratchpad
 from reasoning.services.signatures import is_opaque, merge_signatures, signatures_of_call
 from reasoning.services.text_calls import has_text_call
@@ -125,7 +125,7 @@ class StepMachine:
         # Of a stream that was cut, what can be the beginning of a secret is dropped.
         self._show_thinking(self._thinking_redactor.abort() if partial else self._thinking_redactor.flush(), ends=True)
         self._turn.counters = self._turn.counters.plus(normalizer.counters)
-        self._turn.masked += self._thinking_redactor.counts.total()
+        self._turn.redactions += self._thinking_redactor.counts
         self._remove_repeats()
         # A stream that was cut or stopped runs no call. A response that reached its limit runs none if the arguments of
         # one aren't JSON (product 32).
@@ -159,7 +159,7 @@ class StepMachine:
         self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush(), ends=True)
         if self._messages[-1].answer and (partial or self._finish_reason in CUT_SHORT):
             self._show_answer(self._sections.last_blanks)  # a text that continues this one is joined to them
-        self._turn.masked += self._answer_redactor.counts.total()
+        self._turn.redactions += self._answer_redactor.counts
 
     def _feed_fields(self, raw: RawFields) -> None:
         fields, room = raw.fields, self._turn.room
@@ -262,7 +262,7 @@ class StepMachine:
         """Return what of a text may be shown without repeating notes that are known by now. Product 22."""
         before = guard.count
         shown = guard.feed(text) + (guard.flush() if ends else "")
-        self._turn.count_repeats(guard.count - before)
+        self._turn.redactions[REPEAT] += guard.count - before
         return shown
 
     def _remove_repeats(self) -> None:
@@ -280,7 +280,7 @@ class StepMachine:
                     count += found
             if count:
                 self._updates.append(ReplaceText(channel, len(before), BLOCK_BREAK.join(map("".join, blocks))))
-                self._turn.count_repeats(count)
+                self._turn.redactions[REPEAT] += count
         self._thinking, _count = scratchpad.remove_repeats(self._normalizer.thinking or "")
 
     def _show_status(self, text: object) -> None:

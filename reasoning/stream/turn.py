@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -100,8 +101,16 @@ class TurnMachine:
         self.summary, self.summary_source = before.summary, before.summary_source
         self.dropped_bullets = 0
         self.counters = Counters()  # of all steps
-        self.masked = 0  # places in the answer, the thinking and the trace
-        self.scratchpad_repeats = 0  # those of them that repeated the scratchpad
+        self.redactions: Counter[str] = Counter()  # places in the answer, the thinking and the trace, by kind
+
+    @property
+    def masked(self) -> int:
+        return self.redactions.total()
+
+    @property
+    def scratchpad_repeats(self) -> int:
+        """Count the masked places that repeated the scratchpad."""
+        return self.redactions[REPEAT]
 
     @property
     def scratchpad(self) -> Scratchpad:
@@ -125,8 +134,7 @@ class TurnMachine:
         """Add a tool's result; return the event to record beside its trace step."""
         self._trace.append(trace)
         self._sources += sources
-        self.masked += sum(trace.redactions.values())
-        self.scratchpad_repeats += trace.redactions.get(REPEAT, 0)
+        self.redactions.update(trace.redactions)
         return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
 
     def closing_events(self) -> tuple[Event, ...]:
@@ -153,10 +161,6 @@ class TurnMachine:
     def count_usage(self, usage: RawUsage) -> None:
         self.usage = self.usage.plus(usage)
         self.reported_input = usage.input_tokens or 0
-
-    def count_repeats(self, count: int) -> None:
-        self.scratchpad_repeats += count
-        self.masked += count
 
 
 def _add(total: int | None, more: int | None) -> int | None:

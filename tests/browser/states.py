@@ -356,7 +356,7 @@ STAFF: States = {  # but for Django's own lists, whose style for the other direc
         "turns": _at("/admin/chat/turn/"),
         "upload": _at("/admin/chat/filing/add/"),
     },
-    **{"usage": _at("/admin/chat/turn/usage/"), "guards": _at("/admin/chat/turn/guards/")},
+    **{name: _at(f"/admin/chat/turn/{name}/") for name in ("usage", "guards", "status")},
     **{"conversation": _reads_in_admin, "models": _at("/admin/chat/modelprofile/"), "model": _preset},
 }
 STRANGER: States = {

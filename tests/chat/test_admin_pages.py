@@ -34,7 +34,7 @@ THOUGHT, ARGUMENT, RESULT = "plover-thought-canary", "plover-argument-canary", "
 PARTIAL = "plover-checkpoint-canary"
 SECRET = "sk-proj-Pl0verOfTheQuestion7Wq2Zx9Lm3Rt8"
 TRACE = {"tool": "searchFilings", "args": {"query": "turbines"}, "durationMs": 12, "results": 1, "status": "ok"}
-FIGURES = ("usage", "guards")
+FIGURES = ("usage", "guards", "status")
 
 
 @pytest.fixture
@@ -137,6 +137,7 @@ def test_first_page_shows_the_figures_of_the_week(client, turn):
         "Failed": "0",
         "Wait for the first word": "412 ms",
         "Redacted or filtered": "1",
+        "Status of the server": "1",
         "Rated bad": "1",
     }
     assert {client.get(tile.get("href")).status_code for tile in tiles} == {200}

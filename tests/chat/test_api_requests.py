@@ -66,8 +66,8 @@ async def test_log_lines_of_a_request_have_its_id(upstream, alice, conversation)
     finally:
         logging.getLogger("chat").removeHandler(handler)
 
-    [line] = [line for line in lines if line["message"] == "message accepted"]
-    assert (line["request_id"], line["turn"]) == ("quokka-4711", answer.json()["id"])
+    found = [line for line in lines if line["message"] in ("message accepted", "request ended", "turn ended")]
+    assert [(line["request_id"], line["turn"]) for line in found] == 3 * [("quokka-4711", answer.json()["id"])]
 
 
 @pytest.mark.parametrize("token", ["", "Bearer lgb_wrong", "Basic YTpi"])

@@ -1,4 +1,4 @@
-"""Statistics of turns: the admin's two pages and ``manage.py turn_stats``. Numbers, never a text."""
+"""Statistics of turns: the admin's pages and ``manage.py turn_stats``. Numbers, never a text."""
 
 import datetime as dt
 import io
@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from lxml import html as markup
 
 from accounts.models import User
-from chat.models import Turn
+from chat.models import QueuedMessage, Turn
 from chat.turns.statistics import guards, last_days, recent_turns, usage
-from tests.factories import make_conversation, sign_in_staff
+from tests.factories import make_conversation, open_turn, sign_in_staff
 
 TODAY = dt.date(2026, 3, 31)  # the day after Europe's clocks changed; the site's days are UTC's
 NOW = timezone.now().replace(hour=12, minute=0, second=0, microsecond=0)
 USAGE, GUARDS_PAGE = "/admin/chat/turn/usage/", "/admin/chat/turn/guards/"
+STATUS = "/admin/chat/turn/status/"
 
 
 def make(owner: User, *, ago: int = 0, count: int = 1, today: dt.date = TODAY, hour: int = 12, **fields: Any) -> None:
@@ -187,3 +189,29 @@ def test_command_prints_the_same_figures_as_text_and_json(alice):
 def test_unknown_span_is_refused_with_what_is_allowed(db, since):
     with pytest.raises(CommandError, match="such as 90m, 24h or 7d"):
         run_command(f"--since={since}")
+
+
+def test_status_page_shows_queues_processes_and_the_last_failure_of_a_service(client, alice):
+    conversation = make_conversation(owner=alice)
+    open_turn(conversation.pk, text="q")
+    QueuedMessage.objects.create(conversation=conversation, text="q")
+    one, two = "https://one.example/v1#abc", "https://two.example/v1#def"
+    for provider, status, code, hours_ago in (
+        (one, "errored", "timeout", 3),
+        (one, "completed", "", 2),
+        (two, "completed", "", 3),
+        (two, "errored", "rate_limited", 2),
+    ):
+        ended_at = NOW - dt.timedelta(hours=hours_ago)
+        make(alice, today=NOW.date(), provider=provider, status=status, error_code=code, ended_at=ended_at)
+    sign_in_staff(client)
+
+    page = markup.fromstring(client.get(STATUS).content)
+
+    rows = [" ".join(row.text_content().split()) for row in page.iter("tr")]
+    assert {"Running answers 1", "Messages that wait for an answer to end 1", "Database works"} <= set(rows)
+    assert [row[-1] for row in rows if row.startswith("of process this process, ")] == ["1"]
+    failing, well = (row for row in rows if ".example" in row)
+    assert failing.startswith("https://two.example/v1 ")
+    assert failing.endswith(" rate_limited not answered since")
+    assert well.endswith(" timeout")

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.turns.metrics import model_request
 from reasoning.deltas import Channel, RawEnd, RawFields
 from reasoning.events import UserMessage
 from reasoning.replay.plan import RequestTarget, plan_request
@@ -30,17 +31,18 @@ async def ask_aside(
     pieces: list[str] = []
     chars = 0
     try:
-        async with aclosing(provider.stream(request)) as stream:
-            async for raw in stream:
-                if isinstance(raw, RawFields):
-                    chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
-                    if chars > MAX_INTAKE_CHARS:
-                        return ""
-                    pieces += [
-                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
-                    ]
-                elif isinstance(raw, RawEnd):
-                    ended = raw.finish_reason
+        with model_request(provider):
+            async with aclosing(provider.stream(request)) as stream:
+                async for raw in stream:
+                    if isinstance(raw, RawFields):
+                        chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
+                        if chars > MAX_INTAKE_CHARS:
+                            return ""
+                        pieces += [
+                            str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
+                        ]
+                    elif isinstance(raw, RawEnd):
+                        ended = raw.finish_reason
     except ProviderError as error:
         logger.warning("side request failed", extra={"code": error.code})
         return ""
