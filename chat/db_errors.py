@@ -1,10 +1,11 @@
-"""User-facing messages for outages of the database or its disk."""
+"""User-facing messages for outages of the database or its disk, and for a key that is missing."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Collection, Iterator
 
+from cryptography.fernet import InvalidToken
 from django.db import InterfaceError, InternalError, OperationalError
 from django.utils.translation import gettext as _
 
@@ -29,8 +30,20 @@ def is_disk_full(error: BaseException | None) -> bool:
     return is_outage(error) and (isinstance(error, OSError) or _says(error, _FULL))
 
 
+def lacks_key(error: BaseException | None) -> bool:
+    """Whether a text was encrypted with a key that this server doesn't have (any more), as after some restores."""
+    return isinstance(error, InvalidToken)
+
+
+def unavailable_code(error: BaseException | None) -> str:
+    """Return the code of what makes a request fail without a fault in it or in our code; empty for anything else."""
+    return "missing_key" if lacks_key(error) else "unavailable" if is_outage(error) else ""
+
+
 def user_message(error: BaseException) -> str:
     """Return the message for the user of a failed request: never the database's own words."""
+    if lacks_key(error):
+        return _("This was stored with a key that the server doesn’t have. Tell your administrator.")
     if is_disk_full(error):
         return _("The server’s disk is full, so nothing can be stored. Send it again when there is room.")
     if not is_outage(error):

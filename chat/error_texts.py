@@ -333,6 +333,12 @@ TEXTS: tuple[Text, ...] = (
         _("Stopped: something went wrong on this server. Its log says what."),
     ),
     Text(
+        "missing_key",
+        "",
+        _("Earlier messages of this chat can’t be read. Contact your administrator."),
+        _("Earlier messages of this chat were encrypted with a key that CONTENT_KEYS lacks. Add it and start again."),
+    ),
+    Text(
         "turn_timeout",
         "",
         _("Stopped: the answer took longer than this site allows."),

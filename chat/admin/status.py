@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from chat import metrics
 from chat.eventlog import leases
+from chat.models import SiteSettings
 from chat.pages.health import run_checks
 from chat.socket.consumer import open_pages
 from chat.stored_text import translate_stored
@@ -42,6 +43,7 @@ def status_values(_request: HttpRequest) -> dict[str, Any]:
         "work": work,
         "processes": [(process_name(name), turns) for name, turns in work.processes.items()],
         "sockets": len(open_pages),
+        "last_backup_at": SiteSettings.current().last_backup_at,
         "disk_free": disk.free,
         "disk_percent": round(100 * disk.free / disk.total) if disk.total else 0,
         "services": [

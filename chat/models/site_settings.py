@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -35,6 +36,8 @@ class SiteSettings(models.Model):
         help_text=gettext_lazy("Added to every request of this site, before those of the model and the conversation."),
     )
 
+    last_backup_at = models.DateTimeField(null=True, editable=False)
+
     class Meta:
         verbose_name = gettext_lazy("site settings")
         verbose_name_plural = gettext_lazy("site settings")
@@ -46,6 +49,11 @@ class SiteSettings(models.Model):
         # whatever creates the row, there is only one
         self.pk = 1
         super().save(*args, **kwargs)
+
+    @classmethod
+    def note_backup(cls, at: datetime) -> None:
+        """Remember when the newest backup was written."""
+        cls.objects.update_or_create(pk=1, defaults={"last_backup_at": at})
 
     @classmethod
     def current(cls) -> SiteSettings:

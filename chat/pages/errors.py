@@ -1,6 +1,7 @@
 """The responses to requests that failed.
 
-403 and 404 are pages like the others. 503 with Retry-After while the database is away or the disk is full, else 500.
+403 and 404 are pages like the others. 503 with Retry-After while the database is away or the disk is full, 503 without
+it where a key is missing, else 500.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from django.shortcuts import render
 from django.views import defaults
 
 from chat import metrics
-from chat.db_errors import is_outage, user_message
+from chat.db_errors import unavailable_code, user_message
 
 RETRY_AFTER_S = 5
 
@@ -44,15 +45,18 @@ def close_connection() -> None:
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """Answer according to the exception that Django is handling. Reads nothing from the database."""
     error = sys.exc_info()[1]
-    if error is None or not is_outage(error):
+    code = unavailable_code(error)
+    if error is None or not code:
         return defaults.server_error(request)
-    metrics.DATABASE_ERRORS.labels("page").inc()
+    if code == "unavailable":
+        metrics.DATABASE_ERRORS.labels("page").inc()
     answer: HttpResponseBase
     # scripts of pages show the message, such as beside a file that could not be stored
     if request.path.startswith(f"{settings.URL_PREFIX}/api/") or request.headers.get("HX-Request"):
-        answer = JsonResponse({"error": {"code": "unavailable", "message": user_message(error)}}, status=503)
+        answer = JsonResponse({"error": {"code": code, "message": user_message(error)}}, status=503)
     else:
         # without a request: context processors would read the session, so the database
         answer = render(None, "503.html", {"reason": user_message(error)}, status=503)
-    answer.headers["Retry-After"] = str(RETRY_AFTER_S)
+    if code == "unavailable":
+        answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer

@@ -23,6 +23,7 @@ from django.utils.translation import gettext_noop
 from chat import eventlog, metrics, tracing
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import Fact, learned_facts
+from chat.db_errors import lacks_key
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.models import Turn
@@ -205,8 +206,8 @@ class TurnRun:
             }
             said = {"code": error.code, "reason": error.reason, "detail": error.detail}
             logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
-        except Exception:
-            status, fields = "errored", {"error_code": "internal"}
+        except Exception as error:
+            status, fields = "errored", {"error_code": "missing_key" if lacks_key(error) else "internal"}
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
