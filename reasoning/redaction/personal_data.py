@@ -89,10 +89,11 @@ _LABELS: Final = {
             " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
             " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
             " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
-            " krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number resident_registration rijksregisternummer"
-            " burgerservicenummer registre_national fødselsnummer fodselsnummer henkilötunnus henkilotunnus hetu cpr_number cpr_nr"
-            " social_insurance_number numero_securite_sociale número_de_identidad emirates_id NRIC FIN EPIC NIN CPR MBI RRN"
-            " HETU cnpj idnr insurance_policy VIN SIN PAN TIN TFN NIR DL NI"
+            " krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number resident_registration"
+            " rijksregisternummer burgerservicenummer registre_national fødselsnummer fodselsnummer henkilötunnus"
+            " henkilotunnus hetu cpr_number cpr_nr social_insurance_number numero_securite_sociale"
+            " número_de_identidad emirates_id NRIC FIN EPIC NIN CPR MBI RRN HETU cnpj idnr insurance_policy VIN"
+            " SIN PAN TIN TFN NIR DL NI"
         ),
         r"[^\d\n\[]{0,24}?",
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",

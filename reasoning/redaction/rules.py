@@ -141,9 +141,10 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{\s?[\w.]*\s?\}?
-      | %\(\w+\)s | %s | %[A-Z_]+%
-      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){0,5}
+    (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.*
+      | \{\s?[\w.]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder)
+        (?i:[-_ ]?[a-z]{2,12}){0,5}
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
@@ -216,7 +217,8 @@ _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
-    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)[-_/]?\d[\d.\-]*
+    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
+      [-_/]?\d[\d.\-]*
     """
 )
 _EXPRESSION = re.compile(
@@ -301,7 +303,7 @@ def is_random(value: str, *, min_chars: int = 16) -> bool:
 def is_issued(value: str) -> bool:
     """True for a run of 16 letters and digits or more, or a UUID: what a service gives out as a key."""
     found = _ISSUED.search(value[:256])
-    return bool(found) and sum(map(str.isdigit, found[0])) >= 2 and not _CODE_NAME.search(value[:256])
+    return found is not None and sum(map(str.isdigit, found[0])) >= 2 and not _CODE_NAME.search(value[:256])
 
 
 def class_changes(value: str) -> float:

@@ -30,9 +30,9 @@ from reasoning.redaction.rules import (
     is_expression,
     is_inert,
     is_issued,
-    is_on_next_line,
     is_mixed,
     is_number_like,
+    is_on_next_line,
     is_random,
     is_word,
     next_words,
@@ -76,7 +76,8 @@ _AUTHORIZATION = re.compile(
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
-    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
+    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}"
+    r"(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
 # curl -u user:password, smbclient -U domain\user%password.
@@ -269,8 +270,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
         if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
             return None  # nothing, or the next name, on a line of its own
-        end = _VALUE_END.search(found.group())
-        value = strip_punctuation(found.group()[: end.start()] if end else found.group())
+        closing = _VALUE_END.search(found.group())
+        value = strip_punctuation(found.group()[: closing.start()] if closing else found.group())
     end = start + len(value)
     if is_inert(value) or is_on_next_line(text, lead.end("sep"), start, end, value):
         return None
@@ -288,19 +289,23 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
+def is_secret_value(  # noqa: C901 - one question for each way of writing an assignment
+    lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str
+) -> bool:
     name, separator = lead["name"], lead["sep"]
+    if kind is not KeyKind.SECRET:
+        return not is_expression(value) and (
+            is_random(value, min_chars=WEAK_MIN_CHARS)
+            if kind is KeyKind.WEAK and separator[-1] != ","
+            else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
+        )
     if separator in ":," and is_verb(name, value, lead.string, lead.start()):
         return False
-    if kind is KeyKind.SERVICE:
-        return separator[0] not in "|(<-–—" and is_issued(value) and not is_expression(value)
     if value.isdigit() and name.lower().endswith("tokens"):
         return False  # a number of them
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_named = kind is KeyKind.SECRET and " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
+        is_named = " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
         return is_named and bool(quoted) and not value.islower() and is_secret_in_prose(name, value)
-    if kind is KeyKind.WEAK:
-        return is_random(value, min_chars=WEAK_MIN_CHARS) and not is_expression(value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         return bool(quoted) and len(value) > 3

@@ -130,12 +130,15 @@ _TABLE_WORDS = wordset(
 _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
 
 
+_MORE_WORDS = r"(?:(?<=[a-z])[ ][A-Za-z\#°][\w.\-\#°]{0,16}+){0,3}+"  # of a heading in a list of them
+
+
 def table_window(words: int) -> re.Pattern[str]:
     """Return a window for a name of a column of at most so many words, the rest of the heading, and the rows."""
     return re.compile(
         rf"""(?x)
         [\w\#.°]{{0,12}}+(?:['’]s)?+(?:[ ][\w\#.°\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
-          (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+(?:(?<=[a-z])[ ][A-Za-z\#°][\w.\-\#°]{{0,16}}+){{0,3}}+["'`]?+)){{1,20}}+
+          (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+{_MORE_WORDS}["'`]?+)){{1,20}}+
           (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
         | \s?\)\s{{0,4}}+{INSERT_WINDOW}
         | [ \t]{{0,40}}+
