@@ -22,6 +22,7 @@ class KeyKind(StrEnum):
 
     SECRET = "secret"  # noqa: S105 - a kind, no password
     WEAK = "weak"  # secret only if the value looks it
+    SERVICE = "service"  # secret only if the value is one that a service issues
     EMAIL = "email"
     PII = "pii"
     VECTOR = "vector"
@@ -33,14 +34,14 @@ _MEASURES = wordset(
     " minutes hours days fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
 )
 _MEASURED_TOKENS = wordset(
-    "budget prompt completion input output reasoning cached used remaining audio thinking context"
+    "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
 )
 _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't one
     "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
     " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
-    " on stdin prompt manager hint reset"
+    " on stdin prompt manager hint reset hashing framework frameworks library libraries identifier identifiers"
     " command delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
@@ -68,7 +69,7 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     " pgpassword authkey encryptionkey signingkey sas hmackey pat psk"
 )
 _SECRET_ENDINGS = tuple(
-    wordset("password passwort kennwort passwd passphrase secret apikey token pwd passcode sessionid")
+    wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")
 )
 _WEAK_WORDS = wordset(
     "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
@@ -84,8 +85,30 @@ SECRET_PAIRS = frozenset(
     | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
     | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
     | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
+    | {("honeycomb", "team"), ("art", "api"), ("app", "token")}
     | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
+# Services that give out keys. A random value beside such a name alone is one.
+PROVIDERS = wordset(
+    "abstractapi adafruit airbrake airtable alchemy algolia amplitude anthropic apify apollo asana assemblyai"
+    " atlassian auth0 aws azure backblaze bannerbear beamer bitbucket bitfinex bitly bittrex brevo browserstack"
+    " buildkite bugsnag calendly cerebras chargebee circleci clearbit clickup clockify cloudflare cloudinary codecov"
+    " cohere coinbase confluent contentful convertkit coveralls crowdin customerio databricks datadog deepgram deepl"
+    " deepseek digitalocean discord dockerhub docusign doppler dropbox dynatrace easypost elevenlabs etherscan etsy"
+    " eventbrite facebook fastly figma finicity finnhub firebase fireworks flickr flutterwave freshbooks freshdesk"
+    " frameio fullstory geocodio ghost giphy github gitlab gitter gocardless grafana groq hasura helpscout heroku"
+    " honeycomb hubspot huggingface hunter ibm infracost infura intercom ipdata ipgeolocation ipinfo ipstack jenkins"
+    " jfrog jira jotform kraken kucoin langfuse langsmith lastfm launchdarkly linear linode livestorm lob logz"
+    " mailchimp mailgun mailjet mapbox mapquest mattermost maxmind messagebird mistral mixpanel moralis mux netlify"
+    " newrelic newsapi ngrok notion npm nvidia nytimes okta onesignal openai opencage openrouter openweather"
+    " openweathermap opsgenie optimizely pagerduty pastebin paypal paystack pendo perplexity pinecone pipedrive plaid"
+    " planetscale polygon posthog postman postmark prefect pulumi pusher pypi quickbase razorpay readme replicate"
+    " resend rollbar rubygems samsara scraperapi segment semaphore sendbird sendgrid sendinblue sentry serpapi shodan"
+    " shopify shippo slack snyk sonarcloud sonarqube sourcegraph sparkpost splunk spotify squarespace statuspage"
+    " strava stripe sumologic supabase surveymonkey tavily telegram telnyx tiingo tinify todoist together travis"
+    " trello twilio twitch twitter typeform unsplash uploadcare vercel vimeo virustotal voyage vultr weatherapi"
+    " weatherstack webflow wistia wordpress xai yelp youtube zapier zendesk zenserp zerobounce zoho zoom"
+)
 _PII_WORDS = wordset(
     "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"
     " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr ip taxid nationalid birthday"
@@ -140,6 +163,8 @@ def kind_of(name: str) -> KeyKind:
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
     if present & _WEAK_WORDS:
         return KeyKind.NONE if is_bookkeeping else KeyKind.WEAK
+    if len(words) <= 2 and "".join(words) in PROVIDERS:
+        return KeyKind.SERVICE
     if present & _EMAIL_WORDS or words[:2] == ("e", "mail"):
         return KeyKind.NONE if present & _EMAIL_VETO else KeyKind.EMAIL
     if is_person or present & _PII_WORDS or words in {("tel",), ("cell",)}:

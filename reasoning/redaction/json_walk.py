@@ -21,8 +21,9 @@ from typing import Any
 from uuid import UUID
 
 from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.personal_data import is_labelled
 from reasoning.redaction.policy import CYCLE, REDACTED, TOO_DEEP, TRUNCATED, VECTOR, RedactionPolicy
-from reasoning.redaction.rules import class_changes, is_inert, is_mixed
+from reasoning.redaction.rules import class_changes, is_inert, is_issued, is_mixed
 
 Json = Any
 _NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")
@@ -99,9 +100,11 @@ class JsonWalk:
         self._bytes_left = policy.value_bytes
         self._ancestors: set[int] = set()
 
-    def value(self, value: object, *, depth: int = 0, kind: KeyKind = KeyKind.NONE) -> Json:
-        """Return the JSON value to show for ``value`` under a key of ``kind``."""
+    def value(self, value: object, *, depth: int = 0, kind: KeyKind = KeyKind.NONE, name: str = "") -> Json:
+        """Return the JSON value to show for ``value`` under a key of ``kind`` with this ``name``."""
         self._nodes_left -= 1
+        if name and self._policy.personal and is_labelled(name, short_text(value)):
+            return self.spend(self.mask("pii"))
         if kind is not KeyKind.NONE and (masked := self.mask_by_key(value, kind)) is not None:
             return self.spend(masked)
         # Strings first: a str is a sequence, and an enum may be a str or an int as well.
@@ -114,7 +117,7 @@ class JsonWalk:
             return self.spend(TOO_DEEP)
         self._ancestors.add(id(value))
         try:
-            return self.mapping(value, depth) if isinstance(value, Mapping) else self.array(value, depth, kind)
+            return self.mapping(value, depth) if isinstance(value, Mapping) else self.array(value, depth, kind, name)
         finally:
             self._ancestors.discard(id(value))
 
@@ -141,6 +144,8 @@ class JsonWalk:
                 return self.mask("secret")
             case KeyKind.WEAK if isinstance(value, str) and looks_secret(value):
                 return self.mask("secret")
+            case KeyKind.SERVICE if isinstance(value, str) and is_issued(value):
+                return self.mask("secret")
             case KeyKind.PII if self._policy.personal:
                 return self.mask("pii")
             case KeyKind.EMAIL if self._policy.personal and not (isinstance(value, str) and "@" in value):
@@ -164,7 +169,7 @@ class JsonWalk:
             number = 2
             while unique in shown:
                 unique, number = f"{shown_key} ({number})", number + 1
-            shown[unique] = self.value(item, depth=depth + 1, kind=kind)
+            shown[unique] = self.value(item, depth=depth + 1, kind=kind, name=name)
         return shown
 
     def shown_name(self, name: str) -> str:
@@ -172,7 +177,7 @@ class JsonWalk:
         self.spend(shown)
         return shown
 
-    def array(self, value: Any, depth: int, kind: KeyKind) -> Json:
+    def array(self, value: Any, depth: int, kind: KeyKind, label: str) -> Json:
         # Sets have no order; sorted, one value gives one JSON.
         items = (
             value if isinstance(value, Sequence) else sorted(value, key=lambda item: (type(item).__name__, plain(item)))
@@ -194,7 +199,7 @@ class JsonWalk:
                 name = key_text(item[0])
                 shown.append([self.shown_name(name), self.value(item[1], depth=depth + 2, kind=classify(name))])
             else:
-                shown.append(self.value(item, depth=depth + 1, kind=inner))
+                shown.append(self.value(item, depth=depth + 1, kind=inner, name=label))
         return shown
 
     def is_vector(self, items: Sequence[Any], kind: KeyKind) -> bool:
@@ -286,6 +291,18 @@ def size_note(value: object) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def short_text(value: object) -> str:
+    """Return the text of a string or a number that a label may be beside, "" for anything else."""
+    match value:
+        case bool():
+            return ""
+        case str():
+            return str.__str__(value)[:256]
+        case int() if value.bit_length() <= _MAX_INTEGER_BITS:
+            return str(int(value))
+    return ""
 
 
 def looks_secret(value: str) -> bool:

@@ -14,7 +14,7 @@ from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
-from reasoning.redaction.tables import TABLE_WINDOW, find_in_tables
+from reasoning.redaction.tables import find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
@@ -89,11 +89,21 @@ _LABELS: Final = {
             " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
             " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
             " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
-            " krankenversicherungsnummer sv_nummer svnr cnpj idnr insurance_policy VIN SIN PAN TIN TFN NIR DL NI"
+            " krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number resident_registration"
+            " rijksregisternummer burgerservicenummer registre_national fødselsnummer fodselsnummer henkilötunnus"
+            " henkilotunnus hetu cpr_number cpr_nr social_insurance_number numero_securite_sociale"
+            " número_de_identidad emirates_id NRIC FIN EPIC NIN CPR MBI RRN HETU cnpj idnr insurance_policy VIN"
+            " SIN PAN TIN TFN NIR DL NI"
         ),
         r"[^\d\n\[]{0,24}?",
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         2,
+    ),
+    "my_number": Label(
+        wordset("my_number mynumber individual_number"),
+        r"[^\d\n\[]{0,24}?",
+        r"\d{4}[ -]?\d{4}[ -]?\d{4}(?!\d)",
+        12,
     ),
     "passport": Label(
         wordset("passport passeport pasaporte passaporto reisepass pass_nr passnummer paspoort paszport"),
@@ -130,6 +140,7 @@ _LABELS: Final = {
         r"[^\d\n\[]{0,16}?",
         r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
         r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
+        r"|(?:19|20)\d\d[年년]\s?\d{1,2}[月월]\s?\d{1,2}[日일]"
         rf"|{_MONTH}\.?(?: |%20)\d{{1,2}},?(?: |%20)\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
         4,
     ),
@@ -180,13 +191,16 @@ def label_pattern(words: Iterable[str]) -> str:
     )
 
 
+# "the passport number of the applicant is …"
+_OF = "of|for|von|de|du|des|der|del|della|da|do|van"
+_OF_SOMEBODY = rf"(?:[ ](?:{_OF})(?:[ ][^\W\d_]{{1,16}}){{1,4}}?[ ](?:is|was|ist|lautet|est|es|è|é)(?![^\W_]))?"
 # What is searched for in texts, and what the headings and the cells of tables must be.
 _LABELLED: Final = {
     kind: (
         # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
         re.compile(
             rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z])"
-            rf"(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
+            rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
         ),
         re.compile(rf"(?:\w{{1,16}}[ _-]){{0,2}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
         re.compile(label.value),
@@ -285,6 +299,11 @@ def find_by_label(text: str) -> Iterator[Span]:
             yield Span(*found.span("value"), kind)
 
 
+def is_labelled(name: str, value: str) -> bool:
+    """True where the name of a key is a label, and the value has the form that belongs to it."""
+    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}"))
+
+
 def find_personal_cells(text: str) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
@@ -341,11 +360,12 @@ TRIGGERS: Final = (
         "label",
         _LABEL_WORDS,
         window=re.compile(
+            rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
             r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
-            r"(?:\d[A-Za-z0-9 \-./()+,:%]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
+            r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
         ),
     ),
-    Trigger("column", _LABEL_WORDS, window=TABLE_WINDOW, max_chars=4_096),
+    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096),
     Trigger(
         "address",
         _FIRST_WORDS["address"],

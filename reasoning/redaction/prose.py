@@ -20,6 +20,7 @@ from reasoning.redaction.rules import (
     is_inert,
     is_mixed,
     is_number_like,
+    is_on_next_line,
     is_random,
     is_word,
     next_words,
@@ -119,7 +120,10 @@ _NEARBY_NAME = re.compile(
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
-_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$")
+_NO_PASSWORD = re.compile(
+    r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
+    r"|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
+)
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
 _COPULAS = wordset(
     """
@@ -128,6 +132,18 @@ _COPULAS = wordset(
     einfach benutzen utilise utilisez usa usar gebruik użyj
     """
 )
+
+
+# "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
+_VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
+_USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
+_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_]?)*+\d{0,2}")
+
+
+def is_verb(name: str, value: str, text: str, start: int) -> bool:
+    """True where the name at ``start`` is "pass", which no user's name precedes, and ``value`` a word."""
+    is_pass = _VERB.search(name) and _WORD_AND_NUMBER.fullmatch(value[:64])
+    return bool(is_pass) and not _USER.search(text, max(start - 100, 0), start)
 
 
 def accepts_digits(name: str) -> bool:
@@ -153,13 +169,19 @@ def find_stated(text: str) -> Iterator[Span]:
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if found := _IS_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
+            if is_on_next_line(text, word.end(), start, start + len(value), value):
+                continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
+            elif is_verb(name, value, text, word.start()):
+                continue
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(found["open"].strip("("))):
                 yield Span(start, start + len(value))
         if found := _THEN_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
-            if not is_inert(value) and is_value_behind_name(name, value):
+            is_next = is_on_next_line(text, word.end(), start, start + len(value), value)
+            is_next |= is_verb(name, "", text, word.start())
+            if not is_inert(value) and not is_next and is_value_behind_name(name, value):
                 yield Span(start, start + len(value))
 
 
@@ -186,7 +208,8 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_value_behind_name(name: str, value: str) -> bool:
-    if value[0] in "=:|-(" or is_expression(value):
+    is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
+    if value[0] in "=:|-(" or is_verb_pin or is_expression(value):
         return False
     return is_random(value, min_chars=12) or (
         not is_plain_name(name) and is_mixed(value) and not value.startswith(("$", "#"))
@@ -207,11 +230,13 @@ def find_nearby(text: str) -> Iterator[Span]:
             if "[redacted" in word.group():
                 break  # a second redaction would look further than the first
             if (
-                is_mixed(value)
+                not value.isalpha()
+                and is_mixed(value)
                 and not is_inert(value)
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
                 and (is_announced or is_chosen(value))
+                and not is_verb(name.group(), "", text, name.start())
             ):
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))

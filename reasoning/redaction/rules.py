@@ -141,9 +141,13 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>? | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{\s?[\w.]*\s?\}?
-      | %\(\w+\)s | %s | %[A-Z_]+%
-      | (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){1,5}
+    (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.*
+      | \{\s?[\w.]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder)
+        (?i:[-_ ]?[a-z]{2,12}){0,5}
+      | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
+      | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
+      | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
@@ -152,6 +156,20 @@ _PLACEHOLDER = re.compile(
       | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | x{3,} | n/?a | tbd | todo)
     )"""
 )
+# A known beginning, and stars or dots for the rest.
+_SHORTENED = re.compile(r"[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\.{3}|…)")
+# What anybody may read: addresses (those with a password have rules of their own), links of Markdown, numbers of
+# vulnerabilities and standards, versions, combinations of keys.
+_PUBLIC = re.compile(
+    r"""(?xs)
+      https?://[^\s@]* | \S*\]\(.*
+    | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
+    | \#\d{1,6}\W* | (?:/[a-z][a-z.\-]{1,30}){2,}/?
+    | _Z[A-Z0-9]\w*  # a symbol of C++
+    | v?\d{1,4}(?:\.\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
+    | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
+    """
+)
 # Names of types and of empty values, as in schemas and forms.
 _TYPES = wordset(
     """
@@ -159,7 +177,7 @@ _TYPES = wordset(
     true false optional required char varchar secretstr uuid void type var let const hidden password file
     example impl dyn ref
     range new await async make func function struct class
-    email date array list dict map default empty blank unset off on yes no
+    email date array list dict map default empty blank unset off on yes no read write
     """
 )
 # Words with which a sentence about a password continues.
@@ -199,7 +217,8 @@ _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
-    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|oauth|saml|v|http|ipv)[-_/]?\d[\d.\-]*
+    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
+      [-_/]?\d[\d.\-]*
     """
 )
 _EXPRESSION = re.compile(
@@ -211,20 +230,46 @@ _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
+# Behind the language of a block of code, and behind a value that has a line of its own.
+_FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
+_LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
+NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
+_ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
 _SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
 
 
 def is_inert(value: str) -> bool:
     """True for a mask, a placeholder, the name of a type, or nothing."""
-    bare = value.strip("\"'`*_\\ ,;")
+    marked = value.strip("\"'`*\\ ,;")
+    bare = marked.strip("_")
     return (
         not any(map(str.isalnum, bare[:64]))
         or bare.startswith(_MASKS)
         or bare.lower() in _TYPES
-        or _PLACEHOLDER.fullmatch(bare[:200]) is not None
+        or _SHORTENED.match(value) is not None
+        or _PLACEHOLDER.fullmatch(marked.lstrip("_")[:200]) is not None
+        or _PUBLIC.fullmatch(marked[:200]) is not None
     )
+
+
+def is_on_next_line(text: str, gap_start: int, start: int, end: int, value: str) -> bool:
+    """True where a line break is between a name and ``text[start:end]``, and that line isn't a value alone.
+
+    An empty value is followed by the next name, a block of code by its language.
+    """
+    gap = text[gap_start:start]
+    if gap.endswith(("```", "~~~")) and _FENCE_REST.match(text, end):
+        return True
+    if "\n" not in gap and "\\n" not in gap:
+        return False
+    if NEXT_NAME.match(value):
+        return True
+    line = gap[gap.rfind("\n") + 1 :] if "\n" in gap else gap[gap.rfind("\\n") + 2 :]
+    is_marked = bool(line.strip()) and not line.strip().startswith("- ")
+    return not (_LINE_REST.match(text, end) and (is_marked or is_mixed(value) or is_random(value)))
 
 
 def is_number_like(value: str) -> bool:
@@ -253,6 +298,12 @@ def is_random(value: str, *, min_chars: int = 16) -> bool:
     if digits >= 2 and _LONG_PIECE.search(start):
         return True
     return class_changes(start) >= 0.3 or _HEX.fullmatch(start) is not None
+
+
+def is_issued(value: str) -> bool:
+    """True for a run of 16 letters and digits or more, or a UUID: what a service gives out as a key."""
+    found = _ISSUED.search(value[:256])
+    return found is not None and sum(map(str.isdigit, found[0])) >= 2 and not _CODE_NAME.search(value[:256])
 
 
 def class_changes(value: str) -> float:

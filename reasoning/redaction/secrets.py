@@ -11,15 +11,17 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify
+from reasoning.redaction.classify import PROVIDERS, SECRET_WORDS, KeyKind, classify
 from reasoning.redaction.prose import (
     PASSWORD_NAME,
     QUALIFIERS,
     accepts_digits,
     find_word_passphrase,
+    is_verb,
 )
 from reasoning.redaction.rules import (
     ESCAPED_BREAK,
+    NEXT_NAME,
     WEAK_MIN_CHARS,
     Rule,
     Span,
@@ -27,8 +29,10 @@ from reasoning.redaction.rules import (
     is_address,
     is_expression,
     is_inert,
+    is_issued,
     is_mixed,
     is_number_like,
+    is_on_next_line,
     is_random,
     is_word,
     next_words,
@@ -72,20 +76,23 @@ _AUTHORIZATION = re.compile(
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
-    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
+    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}"
+    r"(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
 # curl -u user:password, smbclient -U domain\user%password.
 _USER_FLAG = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
-    r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?P<secret>[\"']?[^\s\"'`]{1,256}+))"
+    r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))"
 )
 _ACCOUNT_FLAGS = (
     re.compile(r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))"),
     re.compile(r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
 )
 _COMMANDS = (
-    re.compile(r"(?<![\w-])-p(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)"),
+    re.compile(
+        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)"
+    ),
     re.compile(  # with a space behind -p, these ask for the password, and a database's name follows
         r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
     ),
@@ -140,8 +147,9 @@ def is_scheme_value(found: re.Match[str], value: str) -> bool:
     match found["scheme"].lower():
         case "basic":
             try:
-                return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-            except (binascii.Error, ValueError):
+                pair = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+                return b":" in pair and pair.decode().isprintable()
+            except (UnicodeDecodeError, binascii.Error, ValueError):
                 return is_random(value, min_chars=20)
         case "bearer":
             return is_mixed(value) or (len(value) >= 20 and not is_word(value))
@@ -210,6 +218,7 @@ _CHANGED = re.compile(
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _SIGNS = re.compile(r"[\W_]+")
+_CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
@@ -225,7 +234,9 @@ def find_assignments(text: str) -> Iterator[Span]:
         kind = classify(lead["name"])
         if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
             kind = classify(lead["name"].rpartition(".")[2])
-        if kind in (KeyKind.SECRET, KeyKind.WEAK) and not lead["name"].lower().endswith("authorization"):
+        if kind in (KeyKind.SECRET, KeyKind.WEAK, KeyKind.SERVICE) and not lead["name"].lower().endswith(
+            "authorization"
+        ):
             span = assigned_value(text, lead, kind)
             if span:
                 start = max(start, span.end)
@@ -234,6 +245,8 @@ def find_assignments(text: str) -> Iterator[Span]:
 
 def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
+    if "\n" in lead["open"] and NEXT_NAME.match(text, start):
+        return None  # an empty value
     quote = _OPEN_QUOTE.search(lead["open"])
     # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
@@ -252,16 +265,18 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     else:
         if phrase := find_word_passphrase(lead["name"], text, start):
             return phrase
-        if kind is KeyKind.WEAK and not _LONG_VALUE.match(text, start):
+        if kind is not KeyKind.SECRET and not _LONG_VALUE.match(text, start):
             return None
         found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
         if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
             return None  # nothing, or the next name, on a line of its own
-        end = _VALUE_END.search(found.group())
-        value = strip_punctuation(found.group()[: end.start()] if end else found.group())
-    if is_inert(value) or not is_secret_value(lead, kind, value, quoted=quote[1] if quote else ""):
+        closing = _VALUE_END.search(found.group())
+        value = strip_punctuation(found.group()[: closing.start()] if closing else found.group())
+    end = start + len(value)
+    if is_inert(value) or is_on_next_line(text, lead.end("sep"), start, end, value):
         return None
-    return Span(start, start + len(value))
+    is_secret = is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
+    return Span(start, end) if is_secret else None
 
 
 def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
@@ -274,18 +289,30 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
+def is_secret_value(  # noqa: C901 - one question for each way of writing an assignment
+    lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str
+) -> bool:
     name, separator = lead["name"], lead["sep"]
+    if kind is not KeyKind.SECRET:
+        return not is_expression(value) and (
+            is_random(value, min_chars=WEAK_MIN_CHARS)
+            if kind is KeyKind.WEAK and separator[-1] != ","
+            else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
+        )
+    if separator in ":," and is_verb(name, value, lead.string, lead.start()):
+        return False
+    if value.isdigit() and name.lower().endswith("tokens"):
+        return False  # a number of them
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_named = kind is KeyKind.SECRET and " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
-        return is_named and bool(quoted) and is_secret_in_prose(name, value)
-    if kind is KeyKind.WEAK:
-        return is_random(value, min_chars=WEAK_MIN_CHARS) and not is_expression(value)
+        is_named = " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
+        return is_named and bool(quoted) and not value.islower() and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         return bool(quoted) and len(value) > 3
     if separator[-1] == "(":
         return is_mixed(value)
+    if separator[0] == "|" and not is_mixed(value) and not _CELL_END.match(lead.string, lead.end() + len(value)):
+        return False
     if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
@@ -395,6 +422,11 @@ TRIGGERS = (
         window=next_words(10),
     ),
     Trigger("name", _COMMON_NAME_WORDS, stems=_COMMON_NAME_STEMS, window=next_words(10, until_prose=True)),
+    Trigger(
+        "provider",
+        PROVIDERS,
+        window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
+    ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
@@ -435,7 +467,7 @@ RULES = (
     pattern_rule("call", _CALL, accept=is_call_argument),
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
-    Rule(frozenset({"name"}), find_assignments),
+    Rule(frozenset({"name", "provider"}), find_assignments),
     Rule(frozenset({"codes"}), find_code_lists),
     pattern_rule(
         "query",

@@ -138,6 +138,7 @@ class RuleBook:
 
     def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
+        self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
         self._shapes: list[tuple[re.Pattern[str], Trigger]] = []
@@ -193,9 +194,10 @@ class RuleBook:
     def find(self, text: str, triggers: set[str]) -> list[Span]:
         """Return what the rules of these triggers find, in order and without overlaps."""
         found: list[Span] = []
-        for rule in self._rules:
-            if triggers.isdisjoint(rule.triggers):
-                continue
+        names = frozenset(triggers)
+        if names not in self._rules_of:
+            self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
+        for rule in self._rules_of[names]:
             for span in rule.find(text):
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.

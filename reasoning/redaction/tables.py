@@ -23,7 +23,8 @@ from reasoning.redaction.rules import (
 
 _RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
 _LINE = re.compile(r"[^\n]++")
-_COLUMN_NAME = re.compile(r"[^\W\d][\w.\-]{0,30}+")
+_COLUMN_NAME = re.compile(r"[^\W\d][\w.\-']{0,30}+(?: [\w.\-#°]{1,24}+){0,4}")
+_SENTENCE_COMMA = re.compile(r", *\w+ ")  # behind it a cell of several words is part of a sentence
 _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 # INSERT INTO users (name, password) VALUES (…): values are matched to columns from the right.
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
@@ -59,7 +60,9 @@ def find_in_tables(
                     start = line.start() + place + cell.index(value)
                     yield start, start + len(value), kind
         else:
-            columns, delimiter = private_columns(cells, own_delimiter, kind_of_column), own_delimiter
+            is_sentence = own_delimiter == "," and ", " in line.group() and _SENTENCE_COMMA.search(line.group())
+            columns = {} if is_sentence else private_columns(cells, own_delimiter, kind_of_column)
+            delimiter = own_delimiter
             if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
                 columns = {}
     for found in _INSERT.finditer(text):
@@ -125,15 +128,24 @@ _TABLE_WORDS = wordset(
 )
 # Behind a column's name: the rest of the heading, and the rows; or the rows of an INSERT statement.
 _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
-TABLE_WINDOW = re.compile(
-    rf"""(?x)
-    [\w\#.°]{{0,12}}+["'`*]{{0,3}}+ (?:
-      (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+["'`]?+)){{1,20}}+
-      (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
-    | \s?\)\s{{0,4}}+{INSERT_WINDOW}
-    | (?:[ ][\w\#.°]{{1,16}}+){{0,2}}+["'`*]{{0,3}}+[ \t]{{0,40}}+
-      (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS})
-    )?+"""
-)
-TRIGGERS = (Trigger("table", _TABLE_WORDS, window=TABLE_WINDOW, max_chars=4_096),)
+
+
+_MORE_WORDS = r"(?:(?<=[a-z])[ ][A-Za-z\#°][\w.\-\#°]{0,16}+){0,3}+"  # of a heading in a list of them
+
+
+def table_window(words: int) -> re.Pattern[str]:
+    """Return a window for a name of a column of at most so many words, the rest of the heading, and the rows."""
+    return re.compile(
+        rf"""(?x)
+        [\w\#.°]{{0,12}}+(?:['’]s)?+(?:[ ][\w\#.°\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
+          (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+{_MORE_WORDS}["'`]?+)){{1,20}}+
+          (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
+        | \s?\)\s{{0,4}}+{INSERT_WINDOW}
+        | [ \t]{{0,40}}+
+          (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS})
+        )?+"""
+    )
+
+
+TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096),)
 RULES = (Rule(frozenset({"table", "name"}), find_secret_cells),)

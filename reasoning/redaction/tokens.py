@@ -71,12 +71,20 @@ SHAPES = {
     "Terraform Cloud": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,}+",
     "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+",
     "Mailchimp": r"[a-f0-9]{32}-us\d{1,2}",
+    "Mailgun": r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])",
+    "Zoho": r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}(?!\w)",
+    "New Relic browser": r"NRBR-[a-f0-9]{19}(?!\w)",
+    "Azure AD": r"[A-Za-z0-9_~.]{3}\dQ~[\w~.\-]{31,34}",
+    "OpenShift": r"sha256~[\w\-]{43}(?![\w\-])",
+    "Voiceflow": r"VF\.(?:[A-Z]{2,3}\.)?[a-f0-9]{24}\.[A-Za-z0-9]{16}(?!\w)",
+    "Harness": r"[ps]at\.[\w\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}(?!\w)",
+    "Snyk": r"snyk_[a-z]{3}\.[a-f0-9]{8}\.[\w.\-]{20,}+",
     "Zhipu": r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])",
     "LaunchDarkly, HubSpot, Axiom, Amazon MWS": r"(?:sdk-|mob-|pat-[a-z]{2,4}\d?-|secret-|token-|xaat-|amzn\.mws\.)"
     r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
     "Cloudflare origin": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+",
     "Asana": r"[012]/\d{10,20}:[a-f0-9]{24,}+",
-    "1Password": r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,6}){4,5}",
+    "1Password": r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2,3}|(?:-[A-Z0-9]{5,6}){4,5})",
     "Vault (old)": r"[sb]\.[A-Za-z0-9]{24}(?![\w.])",
     "Product key": r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])",
     "Expo": r"EXO[a-f0-9]{24}(?![A-Za-z0-9])",
@@ -87,7 +95,7 @@ SHAPES = {
     "Werkzeug hash": r"scrypt:\d+:\d+:\d+\$[^\s\"'`<>,;]{16,}+",
     "LDAP hash": r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
 }
-_BODY = r"(?P<body>[A-Za-z0-9_\-+/]{8,}+(?:[.:/+=~][\w\-/+=]++)*+)"
+_BODY = r"(?P<body>(?=[A-Za-z0-9_\-+/.=~]{8})[A-Za-z0-9_\-+/]++(?:[.:/+=~][\w\-/+=]++)*+)"
 _DISTINCT = "|".join(DISTINCT_PREFIXES)
 _DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{_DISTINCT}){_BODY})")
 _SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
@@ -98,19 +106,27 @@ _CUT_TOKEN = re.compile(
 )
 # A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
 _DENSE_RUN = re.compile(
-    rf"(?<![A-Za-z0-9+/=_\-]){ESCAPED_BREAK}(?P<value>[A-Za-z0-9+/_\-]{{20,}}+={{0,2}})(?![A-Za-z0-9+/_\-])"
+    rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
+    r"(?![A-Za-z0-9+/_\-])"
 )
 _WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
 _HEX = re.compile(r"[0-9a-fA-F\-]+")
 # A few letters, a joint, a long random run: a token of an issuer that no table names.
 _PREFIXED_RUN = re.compile(
     rf"(?<![A-Za-z0-9_\-./]){ESCAPED_BREAK}(?P<value>(?P<prefix>[A-Za-z][A-Za-z0-9]{{0,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}[_.-])"
-    r"(?P<body>[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+)(?![./]?\w))"
+    r"(?P<body>(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+))(?![./]?\w))"
+)
+# What stands before the hexadecimal digits of a key; before those of a digest or an id a word says what it is of.
+_ISSUER = re.compile(
+    r"(?i)(?!(?:\w*_)?(?:id|ids|uuid|guid|hash|sha|md5|sum|commit|rev|ref|file|files|image|img|build|cache|layer|tmp|node|asset"
+    r"|chunk|object|obj|blob|version|trace|span|request|user|group|team|org|project|item|event|job|task|run|test|data|log|v\d*"
+    r"|branch|page|table|index|doc|docs|backup|part|block|tx|device|session|order|message|thread|conversation)_)"
+    r"[a-z0-9]{1,8}_(?:[a-z0-9]{1,4}_)?|(?:[a-z]{1,4}-)?api-"
 )
 # Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
     r"AAAA[BCE][0-9A-Za-z]"
-    r"|(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
+    r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
 # A digest of a lock file, or data: of an address.
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
@@ -160,7 +176,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
     start = run[:128]
-    if has_words(start):
+    if has_words(start) or is_in_path(found.string, found.start()):
         return False
     lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
     if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
@@ -171,11 +187,20 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     )
 
 
+def is_in_path(text: str, place: int) -> bool:
+    """True in the path of an address, where documents have their ids; secret paths are found by their host."""
+    before = text[max(place - 200, 0) : place]
+    word = before.split()[-1] if before and not before[-1].isspace() else ""
+    return "://" in word and not any(sign in word.rpartition("://")[2] for sign in "?#=@\"'<>)")
+
+
 def is_prefixed_key(found: re.Match[str], value: str) -> bool:
     if _PUBLIC_ID.match(value) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.end("prefix")):
         return False
     if _HEX.fullmatch(found["body"]):  # a digest, unless a name says that it's a secret
-        return len(found["body"]) >= 32 and classify(found["prefix"]) is not KeyKind.NONE
+        return len(found["body"]) >= 32 and (
+            classify(found["prefix"]) is not KeyKind.NONE or _ISSUER.fullmatch(found["prefix"]) is not None
+        )
     return is_random_body(found["body"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.redaction import SECRETS_ONLY, RedactionPolicy, Redactor, redact_args, redact_trace
+from reasoning.redaction import REDACTED, SECRETS_ONLY, RedactionPolicy, Redactor, redact_args, redact_trace
 from tests.reasoning.redaction_samples import SECRETS, noise
 
 
@@ -250,3 +250,14 @@ def test_small_bounds_hold():
 
     assert len(strict(shown)) <= 700
     assert Redactor(policy).redact_args(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("nhs_number", "405 304 5177"), ("steuerId", "12 345 678 903"), ("pesel", 44051401359), ("nif", ["12345678Z"])],
+)
+def test_label_of_a_persons_number_is_a_key_too(name, value):
+    """Spec 004 redaction."""
+    shown = redact_args({name: value})
+    assert shown[name] == ([REDACTED] if isinstance(value, list) else REDACTED)
+    assert redact_args({name: "asked"}) == {name: "asked"}
