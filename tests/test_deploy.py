@@ -1,0 +1,55 @@
+"""The example files for operators agree with the settings, and keep a container's bounds."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
+ENV_EXAMPLE = (DEPLOY.parent / ".env.example").read_text(encoding="utf-8")
+SETTINGS = set(re.findall(r"^([A-Z_]+)=", ENV_EXAMPLE, re.MULTILINE))
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8"))
+
+
+def names_set() -> dict[str, set[str]]:
+    values = read("helm-values.yaml")["controllers"]["main"]["containers"]["main"]
+    image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    return {
+        "compose.site.yaml": set(read("compose.site.yaml")["services"]["legible"]["environment"]),
+        "helm-values.yaml": set(values["env"]),
+        "Dockerfile": set(re.findall(r"\b([A-Z_]+)=", re.search(r"^ENV .*", image, re.MULTILINE)[0])),
+    }
+
+
+@pytest.mark.parametrize("name", ["compose.site.yaml", "helm-values.yaml", "Dockerfile"])
+def test_only_known_settings_are_set_and_no_secrets(name):
+    of_the_platform = {"PATH", "LEGIBLE_DATA", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+
+    assert names_set()[name] - of_the_platform - SETTINGS == set()
+    assert {"SECRET_KEY", "CONTENT_KEYS", "OPENAI_API_KEY"} & names_set()[name] == set()
+
+
+def test_container_runs_as_an_ordinary_user_and_writes_nothing_but_data():
+    image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    service = read("compose.site.yaml")["services"]["legible"]
+
+    assert re.search(r"^USER (?!root\b|0\b)\w+$", image, re.MULTILINE)
+    assert re.search(r"^HEALTHCHECK ", image, re.MULTILINE)
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["volumes"] == ["data:/data"]
+    main = read("helm-values.yaml")["controllers"]["main"]
+    assert main["pod"]["securityContext"]["runAsNonRoot"] is True
+    assert main["containers"]["main"]["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+def test_proxies_let_the_largest_upload_pass_and_hide_the_metrics():
+    caddy = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
+
+    assert "max_size 52MB" in caddy
+    assert "respond /metrics 404" in caddy
