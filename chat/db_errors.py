@@ -35,11 +35,6 @@ def lacks_key(error: BaseException | None) -> bool:
     return isinstance(error, InvalidToken)
 
 
-def unavailable_code(error: BaseException | None) -> str:
-    """Return the code of what makes a request fail without a fault in it or in our code; empty for anything else."""
-    return "missing_key" if lacks_key(error) else "unavailable" if is_outage(error) else ""
-
-
 def user_message(error: BaseException) -> str:
     """Return the message for the user of a failed request: never the database's own words."""
     if lacks_key(error):

@@ -58,7 +58,7 @@ async def test_unchanged_file_is_not_sent_again():
 @pytest.fixture
 def collected(tmp_path, settings):
     settings.STATIC_ROOT = str(tmp_path)
-    settings.STORAGES |= {"staticfiles": {"BACKEND": "config.static_files.HashedStaticFilesStorage"}}
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": "config.static_files.HashedStaticFilesStorage"}}
     call_command("collectstatic", interactive=False, verbosity=0)
     return tmp_path
 

@@ -33,7 +33,7 @@ from accounts.access.visibility import Session
 from accounts.models import User
 from chat import metrics
 from chat.conversations.access import find_conversation
-from chat.db_errors import is_outage, unavailable_code, user_message
+from chat.db_errors import is_outage, lacks_key, user_message
 from chat.error_texts import failure_text
 from chat.models import Conversation
 from chat.providers.base import ProviderError
@@ -271,10 +271,11 @@ def error_form(error: Exception, *, for_staff: bool) -> tuple[int, dict[str, Any
             status, form = 400, {"code": "invalid_json", "message": _("The body is not a JSON object.")}
         case _:
             logger.error("request failed", exc_info=error)
-            if code := unavailable_code(error):
-                status, form = 503, {"code": code, "message": user_message(error)}
             if is_outage(error):
                 metrics.DATABASE_ERRORS.labels("api").inc()
+                status, form = 503, {"code": "unavailable", "message": user_message(error)}
+            elif lacks_key(error):
+                status, form = 503, {"code": "missing_key", "message": user_message(error)}
     if form["code"] in RETRYABLE:
         form["retryable"] = True
     if status in (429, 503) and form["code"] != "missing_key":  # waiting doesn't bring it back

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.views import defaults
 
 from chat import metrics
-from chat.db_errors import unavailable_code, user_message
+from chat.db_errors import is_outage, lacks_key, user_message
 
 RETRY_AFTER_S = 5
 
@@ -45,18 +45,18 @@ def close_connection() -> None:
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """Answer according to the exception that Django is handling. Reads nothing from the database."""
     error = sys.exc_info()[1]
-    code = unavailable_code(error)
-    if error is None or not code:
+    if error is None or not (is_outage(error) or lacks_key(error)):
         return defaults.server_error(request)
-    if code == "unavailable":
+    if is_outage(error):
         metrics.DATABASE_ERRORS.labels("page").inc()
     answer: HttpResponseBase
     # scripts of pages show the message, such as beside a file that could not be stored
     if request.path.startswith(f"{settings.URL_PREFIX}/api/") or request.headers.get("HX-Request"):
+        code = "missing_key" if lacks_key(error) else "unavailable"
         answer = JsonResponse({"error": {"code": code, "message": user_message(error)}}, status=503)
     else:
         # without a request: context processors would read the session, so the database
         answer = render(None, "503.html", {"reason": user_message(error)}, status=503)
-    if code == "unavailable":
+    if is_outage(error):
         answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer

@@ -207,7 +207,7 @@ class TurnRun:
             said = {"code": error.code, "reason": error.reason, "detail": error.detail}
             logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
         except Exception as error:
-            status, fields = "errored", {"error_code": "missing_key" if lacks_key(error) else "internal"}
+            status, fields = "errored", _fault(error)
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
@@ -536,6 +536,11 @@ class TurnRun:
             raise TurnCancelledError from None
         finally:
             self._stop_scope = None
+
+
+def _fault(error: Exception) -> dict[str, str]:
+    """Return how a turn ends that no model service and no limit has ended."""
+    return {"error_code": "missing_key"} if lacks_key(error) else {"error_code": "internal"}
 
 
 def _decision_event(call: ToolCall, decided: approval.Decision) -> PermissionDecision:
