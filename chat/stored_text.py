@@ -26,6 +26,7 @@ STORED = frozenset(
         gettext_noop("Searching filings…"),
         gettext_noop("Searching documents…"),
         gettext_noop("Listing documents…"),
+        gettext_noop("Calculating…"),
         gettext_noop("Reading a passage…"),
     }
 )

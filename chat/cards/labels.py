@@ -48,6 +48,11 @@ TOOL_WORDS = {
         ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
         query="query",
     ),
+    "calculate": ToolWords(
+        gettext_noop("Calculating…"),
+        gettext_noop("Calculated"),
+        ngettext_lazy("%(count)s calculation", "%(count)s calculations", "count"),
+    ),
     "listDocuments": ToolWords(
         gettext_noop("Listing documents…"),
         gettext_noop("Listed the documents"),

@@ -41,7 +41,7 @@ async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) 
     return await registry()[name].run(arguments, ToolContext(first_ref, corpus.search, corpus.read, corpus.entries))
 
 
-@pytest.mark.parametrize("name", ["searchFilings", "readPassage"])
+@pytest.mark.parametrize("name", sorted(registry()))
 def test_schema_is_a_closed_function_tool(name):
     schema = registry()[name].schema
 
@@ -107,3 +107,33 @@ async def test_unfit_arguments_are_named_in_a_few_words(arguments, names):
 async def test_address_without_a_passage_is_an_error(url):
     with pytest.raises(ToolArgumentsError, match="no passage has this address"):
         await run("readPassage", json.dumps({"url": url}), Corpus())
+
+
+async def test_calculation_is_answered_with_its_expression():
+    output = await run("calculate", '{"expression": "$1.2 million * 4%"}', Corpus())
+
+    assert output.content == "$1.2 million * 4% = $48,000"
+
+
+async def test_what_cannot_be_calculated_is_said():
+    with pytest.raises(ToolArgumentsError, match="expression: a division by zero"):
+        await run("calculate", '{"expression": "1 / 0"}', Corpus())
+
+
+async def test_documents_are_searched_apart_from_filings():
+    corpus = Corpus(
+        Source(0, "document", "Handbook", "", None, None, "Leave", "#p1", "/documents/1/#p1", "Ask.", "", 3)
+    )
+    output = await run("searchDocuments", '{"query": "leave", "limit": 4}', corpus)
+
+    [asked] = corpus.asked
+    assert (asked.limit, set(asked.kinds)) == (4, {"attachment", "document"})
+    [found] = json.loads(output.content)["passages"]
+    assert (found["kind"], found["title"], found["section"]) == ("document", "Handbook", "Leave")
+
+
+async def test_documents_are_listed():
+    output = await run("listDocuments", "", Corpus())
+
+    [listed] = json.loads(output.content)["documents"]
+    assert listed == {"title": "Handbook", "collection": "Rules", "url": "/documents/1/"}
