@@ -22,8 +22,9 @@ from django.utils.translation import gettext as _
 
 from accounts.access.attempts import AttemptLimit
 from accounts.models import User
-from chat.attachments.encodings import ENCODINGS
-from chat.attachments.extraction import (
+from chat.eventlog import attachments
+from chat.files.encodings import ENCODINGS
+from chat.files.extraction import (
     IMAGES,
     MAX_PDF_PAGES,
     PDF,
@@ -36,8 +37,7 @@ from chat.attachments.extraction import (
     media_type_of,
     text_in,
 )
-from chat.attachments.images import MAX_SIDE_PX, ImageFile, read_image
-from chat.eventlog import attachments
+from chat.files.images import MAX_SIDE_PX, ImageFile, read_image
 from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 from chat.models import Attachment, Conversation
 from chat.validation import InvalidInputError, storable

@@ -17,10 +17,10 @@ from PIL.PngImagePlugin import PngInfo
 from pypdf.errors import LimitReachedError
 
 from chat.attachments import uploads
-from chat.attachments.extraction import FileText
 from chat.conversations import actions
 from chat.eventlog import attachments
 from chat.eventlog.link_tokens import token_of
+from chat.files.extraction import FileText
 from chat.html.process import NoProcessError
 from chat.models import Attachment, Conversation, QueuedMessage
 from chat.sharing.export import Choice
@@ -117,7 +117,7 @@ def test_pdf_that_unpacks_to_too_much_is_not_called_damaged(alice, conversation,
     def extract_text(*_args, **_options):
         raise LimitReachedError
 
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", lambda work, *args, **_options: work(*args))
+    monkeypatch.setattr("chat.files.extraction.run_in_process", lambda work, *args, **_options: work(*args))
     monkeypatch.setattr("pypdf.PageObject.extract_text", extract_text)
 
     error = upload(client_of(alice), conversation, "huge.pdf", make_pdf("x")).json()["error"]
@@ -133,7 +133,7 @@ def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, convers
         raise MemoryError
 
     monkeypatch.setattr(uploads, "run_in_process", read_here)
-    monkeypatch.setattr("chat.attachments.images.Image.open", open_image)
+    monkeypatch.setattr("chat.files.images.Image.open", open_image)
 
     error = upload(client_of(alice), conversation, "wide.webp", saved(PICTURE, "WEBP")).json()["error"]
 
@@ -300,8 +300,8 @@ def test_damaged_file_that_took_long_costs_as_much_as_a_slow_one(alice, conversa
     def read_here(work, *args, **_options):
         return work(*args)
 
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", read_here)
-    monkeypatch.setattr("chat.attachments.extraction.COSTLY_S", -1)
+    monkeypatch.setattr("chat.files.extraction.run_in_process", read_here)
+    monkeypatch.setattr("chat.files.extraction.COSTLY_S", -1)
 
     names = ["fine.pdf", *["broken.pdf"] * 4]
     contents = [make_pdf("Fine"), *[b"%PDF-1.7 nothing else"] * 4]
@@ -316,7 +316,7 @@ def test_file_that_waited_for_those_of_others_is_not_called_slow(alice, conversa
     def no_process(*_args: object, **_options: object) -> None:
         raise NoProcessError
 
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", no_process)
+    monkeypatch.setattr("chat.files.extraction.run_in_process", no_process)
 
     error = upload(client_of(alice), conversation, "small.pdf", make_pdf("x")).json()["error"]
 

@@ -22,8 +22,8 @@ from pypdf.errors import FileNotDecryptedError, LimitReachedError
 from pypdf.generic import DictionaryObject, StreamObject
 from striprtf.striprtf import rtf_to_text
 
-from chat.attachments.encodings import UTF_8, decode, detect_encoding
-from chat.attachments.images import ImageFile
+from chat.files.encodings import UTF_8, decode, detect_encoding
+from chat.files.images import ImageFile
 from chat.filings.parse import parse
 from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 
