@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from django.urls import reverse
 
 from chat.eventlog import attachments
-from chat.files.extraction import PAGE_BREAK
+from chat.files.blocks import PAGE_BREAK
 from chat.models.passages import search_terms
 from reasoning.citations import Source
 
