@@ -15,7 +15,7 @@ from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum, TextField
+from django.db.models import Q, Sum, TextField
 from django.db.models.functions import Cast
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
@@ -184,14 +184,11 @@ def cited_by(document: Document) -> int:
     )
     if document.collection.owner_id:
         answers = answers.filter(conversation__owner=document.collection.owner_id)
-    return citing(answers, document).values("turn").order_by().distinct()[:MAX_COUNTED].count()
-
-
-def citing(answers: QuerySet[Event], document: Document) -> QuerySet[Event]:
-    """Return those of these events whose citations have an address of a document."""
-    # The whole list as text: its citations have no index in either database.
-    address = f'"{document.get_absolute_url()}#'
-    return answers.annotate(citations=Cast("public__citations", TextField())).filter(citations__contains=address)
+    # The whole list as text: neither database has an index of its addresses. The site may have moved since.
+    citing = answers.annotate(citations=Cast("public__citations", TextField())).filter(
+        citations__contains=f"/documents/{document.pk}/#"
+    )
+    return citing.values("turn").order_by().distinct()[:MAX_COUNTED].count()
 
 
 def delete(document: Document) -> None:
