@@ -39,8 +39,8 @@ def passages_of(blocks: Iterable[Block]) -> Iterator[PassageText]:
             run = []
         if block.kind == "heading":
             path = [*(heading for heading in path if heading.level < block.level), block]
-        # A run of headings and their first text has the section of the last heading.
-        if not run or run[-1].kind == "heading":
+        # A passage has the section of its first text.
+        if all(one.kind == "heading" for one in run):
             section = section_name(path)
         run.append(block)
     if run:

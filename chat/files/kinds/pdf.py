@@ -28,7 +28,10 @@ _MAX_BOOKMARKS = 5_000
 _ROW = re.compile(r"\S.*?(?:\s+[$€£(]*[-–]?\d[\d.,]*[%)]*){2,}")  # figures at the end
 _SENTENCE_END = re.compile(r"[.!?:;][\"”’)]?$")
 _WORD = re.compile(r"[^\W\d_]{2}")
-_HYPHENATED = re.compile(r"\x02\s*")  # PDFium marks so where a word continues on the next line
+_HYPHENATED = re.compile(r"[\x02\ufffe]\s*")  # PDFium marks so where a word continues on the next line
+# TeX draws some letters as an accent and a letter.
+_ACCENTS = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "˚": "\u030a", "ˇ": "\u030c"}
+_ACCENTED = re.compile(rf"([{''.join(_ACCENTS)}])([^\W\d_])")
 
 
 class Line(NamedTuple):
@@ -76,11 +79,10 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
 
 def lines_of(textpage: pdfium.PdfTextPage, page: int) -> Iterator[Line]:
     """Yield the lines of a page that have text."""
-    # A word that is divided at the end of a line is one word again.
     text = textpage.get_text_range()
     start = 0
     for written in re.split(r"(?<=\n)", text):
-        if words := " ".join(_HYPHENATED.sub("", written).split()):
+        if words := " ".join(as_words(written).split()):
             # Its first and last characters, and one between them: a bullet or a mark of a note has its own size.
             places = [start + found.start() for found in re.finditer(r"\S", written)]
             at = [
@@ -92,6 +94,12 @@ def lines_of(textpage: pdfium.PdfTextPage, page: int) -> Iterator[Line]:
             is_bold = all(raw.FPDFText_GetFontWeight(textpage, each) >= _BOLD for each in at)
             yield Line(words, page, round(abs(box.top - box.bottom), 1), box.top, box.bottom, is_bold)
         start += len(written)
+
+
+def as_words(text: str) -> str:
+    """Return a text with its divided words and accented letters whole again."""
+    text = _HYPHENATED.sub("", text)
+    return _ACCENTED.sub(lambda found: unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]]), text)
 
 
 def has_notes(page: pdfium.PdfPage) -> bool:

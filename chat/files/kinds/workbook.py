@@ -13,7 +13,7 @@ import openpyxl
 from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive
 
-MAX_ROWS, MAX_COLUMNS = 200_000, 500  # of a sheet; a cell far away must not cost those between
+MAX_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim to have more
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
@@ -24,8 +24,11 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
             yield Block(sheet.title, "heading", 1)
             # What a file says of its size may be wrong.
             sheet.reset_dimensions()
-            for cells in sheet.iter_rows(max_row=MAX_ROWS, max_col=MAX_COLUMNS):
-                if found := row(map(shown, cells)):
+            for cells in sheet.iter_rows(max_row=MAX_ROWS):
+                values = [shown(cell) for cell in cells]
+                filled = [value for value in values if value]
+                # A cell far away must not cost those between.
+                if found := row(values if 2 * len(filled) >= len(values) else filled):
                     yield found
 
 
