@@ -69,8 +69,15 @@ def collection_choice(place: Conversation | Project) -> CollectionChoice | None:
 
 
 def read_choice(form: QueryDict) -> object:
-    """Return what a form chooses, for ``clean_choice``."""
-    return {"all": None, "some": form.getlist("collection")}.get(form.get("reads", ""), [])
+    """Return what a form chooses, for ``clean_choice``. Raises InvalidInputError."""
+    match form.get("reads"):
+        case "all":
+            return None
+        case "none":
+            return []
+        case "some":
+            return form.getlist("collection")
+    raise InvalidInputError("invalid", _("reads: one of all, none, some."), field="reads")
 
 
 def clean_choice(owner_id: int, value: object) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
@@ -83,7 +84,7 @@ def cited_by(collection: Collection) -> int:
         citations__contains="/documents/"
     )
     ids = {str(pk) for pk in collection.documents.values_list("pk", flat=True)}
-    turns: set[int] = set()
+    turns: set[uuid.UUID] = set()
     # One pass over the answers: a query for each of a thousand documents would read all of them a thousand times.
     for turn, citations in citing.order_by().values_list("turn", "citations")[:MAX_SCANNED].iterator():
         if len(turns) < loading.MAX_COUNTED and not ids.isdisjoint(_CITED_ID.findall(citations)):

@@ -39,7 +39,7 @@ Status = Document.Status
 @never_cache
 @require_http_methods(["GET", "POST"])
 def collection_list(request: HttpRequest) -> HttpResponse:
-    """GET: the collections that the user may read, and the form for a new one. POST: create it, with ``site`` the site's."""
+    """GET: the collections that the user may read, and the form for a new one. POST: create it, or one of the site."""
     person = request_user(request)
     shown: dict[str, Any] = {}
     if request.method == "POST":
