@@ -55,12 +55,16 @@ def document_sections(
 
 
 def document_parts(text: str, section: str) -> Iterator[ReaderPart]:
-    """Yield what a passage holds, in reading order, without the headings that its section is named after."""
+    """Yield what a passage holds, in reading order, without the headings that its section is named after.
+
+    A passage of nothing else has them.
+    """
     headings = section.split(SECTION_SEPARATOR)
-    for block in text.split("\n\n"):
-        lines = block.split("\n")
-        while lines and lines[0] in headings:
-            lines = lines[1:]
+    blocks = [block.split("\n") for block in text.split("\n\n")]
+    has_text = any(line not in headings for lines in blocks for line in lines)
+    for lines in blocks:
+        while has_text and lines and lines[0] in headings:
+            lines.pop(0)
         if lines and all(SEPARATOR.search(line) for line in lines):
             # Markdown has separators at both ends of a row, and a row of dashes below the heads.
             rows = [line.strip().strip("|") for line in lines if line.strip("|-: ")]
