@@ -65,11 +65,10 @@ def document_parts(text: str, section: str) -> Iterator[ReaderPart]:
     for lines in blocks:
         while has_text and lines and lines[0] in headings:
             lines.pop(0)
-        if lines and all(SEPARATOR.search(line) for line in lines):
-            # Markdown has separators at both ends of a row, and a row of dashes below the heads.
-            rows = [line.strip().strip("|") for line in lines if line.strip("|-: ")]
-            if is_table(rows):
-                yield read_table(table_rows(rows))
-                continue
+        # Markdown has separators at both ends of a row, and a row of dashes below the heads.
+        rows = [line for line in lines if line.strip("|-: ")]
+        if all(SEPARATOR.search(line) for line in rows) and is_table(rows):
+            yield read_table(table_rows([line.strip().strip("|") for line in rows]))
+            continue
         if any(line.strip() for line in lines):
             yield ReaderPart("text", "\n".join(lines))
