@@ -24,10 +24,12 @@ const newItem = (file) => {
 };
 
 const showFailure = (item, words) => {
-  item.replaceChildren();
-  item.className = "errorlist";
-  item.role = "alert";
-  item.textContent = words;
+  const text = document.createElement("span");
+  text.className = "errorlist";
+  text.role = "alert";
+  item.replaceChildren(text);
+  item.toggleAttribute("data-refused", true);
+  text.textContent = words;
 };
 
 const refusal = (request, file) => {
@@ -69,7 +71,7 @@ const start = () => {
 };
 
 const add = (files) => {
-  uploads.querySelectorAll("[role=alert]").forEach((line) => line.remove()); // of the files before
+  uploads.querySelectorAll("[data-refused]").forEach((item) => item.remove()); // of the files before
   for (const file of files) {
     const item = newItem(file);
     if (file.size > Number(form.dataset.maxBytes)) showFailure(item, `${file.name}: ${form.dataset.tooLarge}`);

@@ -183,7 +183,7 @@ def _collection(person: Person) -> None:
     payloads = [FilePayload(name=name, mimeType="text/plain", buffer=content) for name, content in files]
     person.page.get_by_label("Add documents").set_input_files(payloads)
     expect(person.page.locator("[data-status=ready]")).to_have_count(1)
-    expect(person.page.get_by_role("alert")).to_be_visible()
+    expect(person.page.locator("#uploads [role=alert]")).to_be_visible()
 
 
 def _document(person: Person) -> None:
