@@ -10,6 +10,7 @@ import hashlib
 import logging
 from contextlib import suppress
 from datetime import timedelta
+from threading import Event
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
@@ -28,7 +29,8 @@ from chat.eventlog import documents, leases
 from chat.files.extraction import KINDS, FileText, encoding_of, media_type_of
 from chat.files.words import clean_name, refused_type
 from chat.html.process import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
-from chat.models import Collection, Document, DocumentPassage, Event
+from chat.models import Collection, Document, DocumentPassage
+from chat.models import Event as StoredEvent
 from chat.passage_text import anchors
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage
@@ -45,6 +47,7 @@ MAX_COUNTED = 1_000
 MAX_CONTEXT_CHARS = 1_000
 PROCESSES = idle_processes(AT_ONCE, niceness=NICENESS, wait_s=WAIT_LIMIT_S)
 Status = Document.Status
+arrived = Event()  # a document was accepted in this process
 logger = logging.getLogger(__name__)
 
 
@@ -76,6 +79,7 @@ def accept(person: User | None, collection: Collection, upload: UploadedFile[byt
             return found
         require_room(collection, name, size)
         waiting = {"status": Status.WAITING, "problem": "", "worker": "", "digest": digest, "media_type": media_type}
+        transaction.on_commit(arrived.set)
         return documents.store(collection, name, content, **waiting)
 
 
@@ -179,7 +183,7 @@ def store(document: Document, found: FileText, texts: list[PassageText]) -> None
 
 def cited_by(document: Document) -> int:
     """Return how many answers cite a document, at most ``MAX_COUNTED``."""
-    answers = Event.objects.filter(
+    answers = StoredEvent.objects.filter(
         type=AssistantMessage.type, created_at__gte=document.created_at, turn__deleted_at=None
     )
     if document.collection.owner_id:

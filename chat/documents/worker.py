@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Thread
 
 from django.db import DatabaseError, connections
 
@@ -23,7 +23,6 @@ def start(is_draining: Callable[[], bool]) -> None:
 
 def run(is_draining: Callable[[], bool]) -> None:
     """Read until the server drains. Target of a thread."""
-    pause = Event()
     while not is_draining():
         try:
             read_waiting(is_draining)
@@ -34,7 +33,8 @@ def run(is_draining: Callable[[], bool]) -> None:
             logger.warning("document not read", exc_info=True)
         finally:
             connections.close_all()  # those of this thread
-        pause.wait(POLL_S)
+        loading.arrived.wait(POLL_S)
+        loading.arrived.clear()
 
 
 def read_waiting(is_draining: Callable[[], bool] = lambda: False) -> int:

@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from importlib import import_module
 from typing import NamedTuple
 
 import pypdfium2 as pdfium
@@ -15,7 +16,6 @@ from pypdfium2 import raw
 
 from chat.files.blocks import MINOR_HEADING, Block, Details, RefusedFileError
 from chat.files.extraction import MAX_PDF_PAGES
-from chat.files.kinds.pdf_forms import MAX_FORM_FIELDS, PdfForm
 
 _START = b"%PDF-"
 _BOLD = 600  # weight of a font
@@ -25,6 +25,7 @@ _HEADING_CHARS = 200
 _PARAGRAPH_GAP = 0.5  # of the height of a line, above the first one of a paragraph
 _MAX_REPEATED_SHARE = 0.2  # of the pages: what stands on more is a running title
 _MAX_BOOKMARKS = 5_000
+_MAX_ANNOTATIONS = 1_000  # of a page
 _ROW = re.compile(r"\S.*?(?:\s+[$€£(]*[-–]?\d[\d.,]*[%)]*){2,}")  # figures at the end
 _SENTENCE_END = re.compile(r"[.!?:;][\"”’)]?$")
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -66,8 +67,10 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
                 has_form = has_form or has_notes(page)
         form = None
         if has_form:
+            # Few files have a form, and pypdf takes time and memory to load.
+            forms = import_module("chat.files.kinds.pdf_forms")
             with suppress(Exception):
-                form = PdfForm(content)
+                form = forms.PdfForm(content)
         headings = Headings(lines, outline_of(document))
         for number, of_page in lines.items():
             yield from blocks_of(of_page, headings)
@@ -104,7 +107,7 @@ def as_words(text: str) -> str:
 
 def has_notes(page: pdfium.PdfPage) -> bool:
     """Whether a text was written on a page."""
-    for index in range(min(raw.FPDFPage_GetAnnotCount(page), MAX_FORM_FIELDS)):
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page), _MAX_ANNOTATIONS)):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         subtype = raw.FPDFAnnot_GetSubtype(annotation)
         raw.FPDFPage_CloseAnnot(annotation)
