@@ -18,6 +18,9 @@ _EXCERPT_QUOTE_CHARS, _EXCERPT_CONTEXT_CHARS = 600, 120  # of a quotation, and b
 
 _ONE_MARKER = r"\[\d{1,4}(?: ?[,;] ?\d{1,4})*+\]"
 _MARKERS = re.compile(rf"(?<![\\!]){_ONE_MARKER}(?: ?{_ONE_MARKER})*(?!\()")  # not a link or an image
+# The stop of a sentence, with the closing marks and the markers behind it.
+_SENTENCE_END = re.compile(rf"[.!?][\"”’»)*_]{{0,9}}(?: ?{_ONE_MARKER}){{0,9}}(?=\s|$)")
+COUNTED_CHARS = 50_000
 _REF = re.compile(r"\d+")
 _DEFINITION = re.compile(r"[ ]{0,3}\[\d{1,4}\]:\s*\S+(?:\s+[\"'(].*)?\s*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})")
@@ -134,6 +137,20 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
     return tuple(citations)
 
 
+def count_uncited(answer: str) -> int:
+    """Return how many sentences of an answer's prose name no source, in its first ``COUNTED_CHARS`` characters.
+
+    A sentence has a full stop and at least five words; a marker right behind the stop belongs to it.
+    """
+    uncited = 0
+    for block in blocks(answer[:COUNTED_CHARS]):
+        start = 0
+        for end in _SENTENCE_END.finditer(block.prose):
+            sentence, start = block.prose[start : end.end()], end.end()
+            uncited += len(sentence.split()) >= _UNMARKED_MIN_WORDS and not _MARKERS.search(sentence)
+    return uncited
+
+
 def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | None = None) -> dict[int, int]:
     """Return the number under which each ref is shown: 1, 2, 3 by first appearance, after those of ``start``.
 
@@ -230,6 +247,7 @@ class AnswerBlock(NamedTuple):
 
     markers: list[tuple[int, list[int]]]
     quotations: list[tuple[int, str]]
+    prose: str = ""  # without code; nothing of a blockquote, a heading or a table
 
 
 def blocks(answer: str) -> Iterator[AnswerBlock]:
@@ -282,7 +300,8 @@ def is_quote(lines: Sequence[str]) -> bool:
 def read_block(lines: Sequence[str]) -> AnswerBlock:
     if not is_quote(lines):
         text = blank_code("\n".join(lines))
-        return AnswerBlock(find_markers(text), list(find_quotations(text)))
+        prose = "" if text.startswith("|") or _HEADING.match(text) else text
+        return AnswerBlock(find_markers(text), list(find_quotations(text)), prose)
     text = blank_code("\n".join(_QUOTED_LINE.sub("", line, count=1) for line in lines))
     quoted = [_QUOTED_LINE.sub("", line, count=1) for line in lines if _QUOTED_LINE.match(line)]
     quoted = [line for line in quoted if line.strip()]

@@ -158,6 +158,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         thinking=_stored_thinking(turn, record, sees, opened),
         sources=source_views(record.citations),
         found_label=labels.found_label(record.citations),
+        uncited_label=labels.uncited_label(record),
         unfound=labels.unfound_labels(record.citations),
         ended_label=labels.ended_label(turn),
         is_unasked=turn.is_unasked,

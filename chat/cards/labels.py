@@ -14,7 +14,7 @@ from chat.cards.view_models import StepProblemView, StepState, StepView
 from chat.error_texts import turn_error_text
 from chat.html import cite_label
 from chat.models import Turn
-from reasoning.citations import Citation, citation_numbers
+from reasoning.citations import Citation, citation_numbers, count_uncited
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, translate_summary
@@ -287,6 +287,13 @@ def found_label(citations: Sequence[Citation]) -> str:
     found = sum(citation.verified is True for citation in citations)
     text = ngettext("%(count)s quotation found word for word", "%(count)s quotations found word for word", found)
     return text % {"count": found} if found else ""
+
+
+def uncited_label(record: AnswerRecord) -> str:
+    """Return how many sentences of an answer with sources name none; empty for none, and for other answers."""
+    uncited = count_uncited(record.answer) if record.citations else 0
+    text = ngettext("%(count)s sentence without a source", "%(count)s sentences without a source", uncited)
+    return text % {"count": uncited} if uncited else ""
 
 
 def unfound_labels(citations: Sequence[Citation]) -> tuple[str, ...]:

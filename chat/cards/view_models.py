@@ -267,6 +267,7 @@ class AnswerView:
     thinking: ThinkingView | None = None
     sources: tuple[SourceView, ...] = ()
     found_label: str = ""  # "2 quotations found word for word"
+    uncited_label: str = ""  # "3 sentences without a source"
     unfound: tuple[str, ...] = ()  # one sentence for each unverified citation
     ended_label: str = ""  # "Stopped after 8 s"
     is_unasked: bool = False  # its question was only saved

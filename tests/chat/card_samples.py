@@ -60,6 +60,7 @@ ANSWER = AnswerView(
     thinking=ThinkingView("Thought for 12 s", 340, "/thinking/a1/", size_label="~340 tokens"),
     sources=(SourceView(1, "/filings/x/#item-7-p31", "10-K · 2026-02-26 · Item 7", "filing"),),
     found_label="2 quotations found word for word",
+    uncited_label="3 sentences without a source",
 )
 BARE = replace(ANSWER, points=(), steps=(), steps_label="0 steps", steps_detail="", thinking=None, sources=())
 LIVE = replace(

@@ -62,6 +62,7 @@ HOSTILE_ANSWER = AnswerView(
     thinking=ThinkingView(HOSTILE, 1, "/t/", HOSTILE, is_open=True),
     sources=(SourceView(1, HOSTILE, HOSTILE, "filing"),),
     found_label=HOSTILE,
+    uncited_label=HOSTILE,
     unfound=(HOSTILE,),
     actions=CardActions(copy_url="/copy/", feedback=FeedbackView("a1", note=HOSTILE), usage_label=HOSTILE),
     error=HOSTILE,

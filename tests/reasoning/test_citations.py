@@ -10,6 +10,7 @@ from reasoning.citations import (
     check_citations,
     citation_from_json,
     citation_to_json,
+    count_uncited,
     find_quotation,
     is_quoted_in,
 )
@@ -241,3 +242,28 @@ def test_quotation_is_found_where_it_begins_and_ends(quotation, found):
     span = find_quotation(quotation, PASSAGE)
 
     assert (PASSAGE[slice(*span)] if span else None) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "uncited"),
+    [
+        ("The ratio fell to 1.31 in the year [1].", 0),
+        ("The ratio fell to 1.31 in the year. [1] It rose again in the next one.", 1),
+        ("It fell to 1.31 in that year, and to 1.2 in the next.", 1),
+        ("Short one. And another.", 0),
+        ("# A heading that has more than five words.\n\n| a table with words that end. |", 0),
+        ("> A quotation of more than five words.", 0),
+        ("```\nprint(1). Some code that ends with stops.\n```", 0),
+        ("- The first point names no source here.\n- The second point does name one of them [2].", 1),
+        ("He said “it was not so in that year.” [1]", 0),
+        ("Here is what the filings say about it:", 0),
+    ],
+)
+def test_sentences_without_a_source_are_counted(answer, uncited):
+    assert count_uncited(answer) == uncited
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["a", "a.", ". ", "a.b", "[1]", ".[1] ", "”", ". ”"])
+def test_hostile_answer_is_counted_in_time(piece):
+    count_uncited(piece * 50_000)
