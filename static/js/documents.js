@@ -1,7 +1,7 @@
 // Documents of a collection: each chosen or dropped file is uploaded by itself, two at a time, with its progress.
 
 const form = document.querySelector("[data-add-documents]");
-const uploads = document.getElementById("uploads");
+const uploads = document.querySelector("[data-uploads]");
 const page = document.querySelector(".main");
 const AT_ONCE = 2;
 
