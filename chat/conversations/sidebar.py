@@ -43,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """What the sidebar shows. ``undo``: just deleted; ``focus``: the conversation that gets the keyboard focus."""
+    """What the sidebar shows. ``undo``: just deleted, or archived; ``focus``: the one that gets the keyboard focus."""
 
     groups: tuple[Group, ...] = ()
     older_url: str = ""
@@ -59,12 +59,17 @@ class Sidebar:
 
 
 def newest(
-    person: User, *, deleted: object = None, focus: uuid.UUID | None = None, project: Project | None = None
+    person: User,
+    *,
+    deleted: object = None,
+    archived: Conversation | None = None,
+    focus: uuid.UUID | None = None,
+    project: Project | None = None,
 ) -> Sidebar:
     """Return the head of the list: pinned conversations, those of projects, then the others by day.
 
-    ``deleted`` is the id of a conversation whose deletion may be undone. The group of ``project`` is there even if it
-    is empty: the page inserts a new conversation into it.
+    ``deleted`` is the id of a conversation whose deletion may be undone, ``archived`` one that was archived just now.
+    The group of ``project`` is there even if it is empty: the page inserts a new conversation into it.
     """
     # the newest of each part of the list in one query
     part = Window(RowNumber(), partition_by=("is_pinned", "project"), order_by=("-updated_at", "-pk"))
@@ -81,7 +86,7 @@ def newest(
     groups = (*project_groups([one for one in listed if not one.is_pinned], project), *groups)
     if pinned := tuple(one for one in listed if one.is_pinned):
         groups = (Group(_("Pinned"), pinned), *groups)
-    undo = actions.find_deleted(person, deleted) if deleted else None
+    undo = actions.find_deleted(person, deleted) if deleted else archived
     return Sidebar(groups, older_url, undo=undo, focus=focus)
 
 

@@ -171,6 +171,8 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
             actions.rename(found, request.POST.get("title"))
     except InvalidInputError as error:
         return refused_title(request, found, error.message)
+    if action == "archive" and request.htmx:
+        return show_list(request, sidebar.newest(request_user(request), archived=found))
     return show_changed(request, conversation_id)
 
 

@@ -402,7 +402,7 @@ def turn_parts(
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff
-    yield f"*{join_parts(escape(answer.model), at, status)}*"
+    yield f"*{join_parts(escape(turn.model_label or answer.model), at, status)}*"
     yield text or _("There is no answer.")
     # how any other answer ended is in the line above it
     yield error_text(answer.finish_reason or "", for_staff=False)

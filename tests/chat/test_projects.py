@@ -84,7 +84,8 @@ def test_archived_conversation_is_listed_apart_and_found_until_a_new_message(ali
 
     archived = client.post(f"{url}manage/", {"do": "archive"}, headers=HTMX)
 
-    assert "Ferry" not in archived.text
+    assert "Archived: Ferry" in archived.text
+    assert f'href="{url}"' not in archived.text
     assert client.get("/")["Location"] != url
     assert "Ferry" in client.get("/chats/archived/").text
     assert "<small>Archived</small>" in client.get("/chats/?q=ferry").text
