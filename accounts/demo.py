@@ -19,6 +19,8 @@ USERS = {  # and what they may do
 STAFF_PERMISSIONS = (
     "view_auditentry",
     *("add_filing", "delete_filing"),
+    *("add_collection", "change_collection", "delete_collection"),  # the site's; nobody else's
+    *("add_document", "delete_document"),
     *("add_sitesettings", "change_sitesettings"),
     "change_share",  # to revoke a link; nothing else of a link can be changed
     *("view_user", "add_user", "change_user"),  # within the limits of UserAdmin

@@ -28,6 +28,7 @@ from config.connections import LimitedConnection, LimitedConnections
 from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
 from chat.conversations import actions  # isort: skip
+from chat.documents import worker as documents  # isort: skip
 from chat.sharing.imports.run import end_abandoned as end_abandoned_imports  # isort: skip
 from chat.socket.consumer import open_pages  # isort: skip
 from chat.turns.manager import turn_manager  # isort: skip
@@ -218,6 +219,7 @@ def serve(host: str, port: int) -> str | None:
     gc.freeze()
     # By default after 700 new objects, which a token or two make; few of them are part of a cycle.
     gc.set_threshold(10_000)
+    documents.start(turn_manager.is_draining)
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
     server.run()
     return server.listen_failure

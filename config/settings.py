@@ -270,6 +270,21 @@ ATTACHMENT_QUOTA_BYTES = env(
     integer(1000, 1_000_000_000_000),
     "Bytes that all attached files of one user may have.",
 )
+DOCUMENT_MAX_BYTES = env(
+    "DOCUMENT_MAX_BYTES",
+    "50000000",
+    integer(1000, 500_000_000),
+    "Largest document that a collection takes, in bytes. A proxy in front must accept as much.",
+)
+DOCUMENT_QUOTA_BYTES = env(
+    "DOCUMENT_QUOTA_BYTES",
+    "2000000000",
+    integer(1000, 1_000_000_000_000),
+    "Bytes that the documents of one user's collections may have together.",
+)
+DOCUMENTS_PER_COLLECTION = env(
+    "DOCUMENTS_PER_COLLECTION", "1000", integer(1, 100_000), "Documents that one collection may have."
+)
 CONNECT_TIMEOUT_S = env("CONNECT_TIMEOUT_S", "10", integer(1, 600), "Seconds to wait for a connection.")
 FIRST_WORD_TIMEOUT_S = env(
     "FIRST_WORD_TIMEOUT_S",

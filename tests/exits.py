@@ -39,6 +39,11 @@ SILENT = {
     *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_stop", "chat:api_nowhere"),
     # the user's own texts and files, as they were sent
     *("chat:queued", "chat:system_prompt", "chat:prompts", "chat:attachment", "chat:attachment_file"),
+    # the user's own files and their texts, and the site's
+    *("chat:documents", "chat:collection", "chat:collection_delete"),
+    *("chat:document", "chat:document_file", "chat:document_delete"),
+    "chat:conversation_collections",  # a setting
+    *("chat:api_collections", "chat:api_collection", "chat:api_collection_documents", "chat:api_document"),
     *("chat:healthz", "chat:metrics", "chat:manifest"),
     *("chat:user_data", "chat:delete_conversations", "chat:delete_account"),  # how many conversations
 }

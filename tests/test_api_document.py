@@ -16,7 +16,13 @@ from tests.server import running_server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-PARAMETERS = {"<id>": "<id:conversation_id>", "<turn>": "<id:turn_id>", "<call>": "<str:call_id>"}
+PARAMETERS = {
+    "<id>": "<id:conversation_id>",
+    "<turn>": "<id:turn_id>",
+    "<call>": "<str:call_id>",
+    "<collection>": "<id:collection_id>",
+    "<document>": "<id:document_id>",
+}
 ID = "7b0e8f2a-0000-4000-8000-000000000000"
 # of pages alone: what they raise is shown to people
 PAGE_CODES = {
@@ -52,7 +58,8 @@ def test_every_error_code_is_documented_and_exists():
     text = sources("chat", "accounts")
     by_status = re.findall(r"ApiError\(\s*\d+,\s*\"(\w+)\"|InvalidInputError\(\s*\"(\w+)\"", text)
     in_form = re.findall(r"\"code\": \"(\w+)\"", sources("chat/api"))
-    raised = {code for pair in by_status for code in pair if code} | set(in_form)
+    of_documents = re.findall(r"refusal\(\"(\w+)\"", sources("chat/documents"))
+    raised = {code for pair in by_status for code in pair if code} | {*in_form, *of_documents}
 
     assert len(raised) > 20
     assert set(re.findall(r"^\| \d{3} \| `(\w+)`", section("Errors"), re.MULTILINE)) == raised - PAGE_CODES

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import RawPostDataException, UnreadablePostError
@@ -45,10 +45,14 @@ RETRY_AFTER_S = 5  # where nobody says how long to wait
 # The status of an InvalidInputError's code, else 400.
 STATUS_OF = {
     **{"not_compared": 409, "not_waiting": 409, "turn_running": 409, "restarting": 503},
-    **{"too_many_chats": 429, "too_many_turns": 429},
+    **{"too_many_chats": 429, "too_many_turns": 429, "too_many_uploads": 429},
+    **{"too_large": 413, "unsupported_type": 415, "unknown_collection": 404},
+    **{"too_many": 409, "quota": 409, "too_many_collections": 409},
 }
 # The same request may succeed later.
-RETRYABLE = frozenset({"restarting", "too_many_chats", "too_many_turns", "turn_running", "unavailable"})
+RETRYABLE = frozenset(
+    {"restarting", "too_many_chats", "too_many_turns", "too_many_uploads", "turn_running", "unavailable"}
+)
 CURL_DEFAULT = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 
@@ -261,6 +265,8 @@ def error_form(error: Exception, *, for_staff: bool) -> tuple[int, dict[str, Any
             message = failure_text(error, for_staff=for_staff)
             status, form = 503, {"code": error.code, "message": message, "retryable": error.retryable}
             wait_s = error.retry_after_s
+        case PermissionDenied():
+            status, form = 403, {"code": "read_only", "message": str(error)}
         case RequestDataTooBig():
             message = _("The body is too large; at most %(most)s bytes are allowed.")
             message %= {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.urls import path
 
-from chat.api import messages, views
+from chat.api import documents, messages, views
 
 CHAT = "chats/<id:conversation_id>"
+COLLECTION = "documents/collections/<id:collection_id>"
 ENDPOINTS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("chats", views.conversation_list, "api_chats"),
     (CHAT, views.conversation, "api_chat"),
@@ -17,6 +18,10 @@ ENDPOINTS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     (f"{CHAT}/messages/<id:turn_id>/calls/<str:call_id>", messages.decide, "api_decide"),
     (f"{CHAT}/stop", messages.stop, "api_stop"),
     (f"{CHAT}/settings", views.settings, "api_settings"),
+    ("documents/collections", documents.collection_list, "api_collections"),
+    (COLLECTION, documents.collection, "api_collection"),
+    (f"{COLLECTION}/documents", documents.collection_documents, "api_collection_documents"),
+    ("documents/<id:document_id>", documents.document, "api_document"),
     ("models", views.models, "api_models"),
 )
 urlpatterns = [

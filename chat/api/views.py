@@ -59,7 +59,7 @@ def create_conversation(person: User, form: Mapping[str, Any], model: ModelChoic
 
 @endpoint("GET", "PATCH", "DELETE")
 async def conversation(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
-    """GET: as in the list. PATCH ``{"title", "pinned", "allowedTools"}``: all or nothing. DELETE: 204."""
+    """GET: as in the list. PATCH what ``CHANGES`` names: all or nothing. DELETE: 204."""
     found = await get_conversation(person, conversation_id)
     if request.method == "DELETE":
         await turn_manager.delete([found])
@@ -69,7 +69,12 @@ async def conversation(request: HttpRequest, person: User, conversation_id: uuid
     return JsonResponse(conversation_form(found))
 
 
-CHANGES = {"title": actions.rename, "pinned": actions.pin, "allowedTools": actions.set_allowed_tools}
+CHANGES = {
+    "title": actions.rename,
+    "pinned": actions.pin,
+    "allowedTools": actions.set_allowed_tools,
+    "collections": actions.set_collections,
+}
 
 
 @transaction.atomic
@@ -85,6 +90,7 @@ def conversation_form(found: Conversation) -> dict[str, Any]:
         "title": found.title,
         "pinned": found.is_pinned,
         "allowedTools": found.allowed_tools,
+        "collections": found.collection_ids,
         "updatedAt": found.updated_at.isoformat(),
     }
 

@@ -1,1 +1,1 @@
-"""Attached files: what is accepted, the text in them, and its passages."""
+"""Attached files: what is accepted, and the passages of their texts."""

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from django.urls import reverse
 
-from chat.attachments.extraction import PAGE_BREAK
 from chat.eventlog import attachments
+from chat.files.blocks import PAGE_BREAK
 from chat.models.passages import search_terms
 from reasoning.citations import Source
 

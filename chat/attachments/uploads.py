@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -22,12 +21,11 @@ from django.utils.translation import gettext as _
 
 from accounts.access.attempts import AttemptLimit
 from accounts.models import User
-from chat.attachments.encodings import ENCODINGS
-from chat.attachments.extraction import (
+from chat.eventlog import attachments
+from chat.files.encodings import ENCODINGS
+from chat.files.extraction import (
     IMAGES,
-    MAX_PDF_PAGES,
-    PDF,
-    SVG,
+    KINDS,
     TIME_LIMIT_S,
     FileText,
     encoding_of,
@@ -36,14 +34,13 @@ from chat.attachments.extraction import (
     media_type_of,
     text_in,
 )
-from chat.attachments.images import MAX_SIDE_PX, ImageFile, read_image
-from chat.eventlog import attachments
+from chat.files.images import ImageFile, read_image
+from chat.files.words import clean_name, problem_text, refused_type
 from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 from chat.models import Attachment, Conversation
-from chat.validation import InvalidInputError, storable
+from chat.validation import InvalidInputError
 
 FIELD = "attachments"
-MAX_NAME_CHARS = 120
 ROW_BYTES = 4_096  # what a file counts at least, so that their number is bounded too
 UNSENT_FOR = timedelta(days=1)
 UPLOADS_ALLOWED = 100  # in five minutes
@@ -52,8 +49,6 @@ TURN_WITHIN_S = 30.0
 reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
 slow_lane = Lock()  # users whose files took too long have one process together; the others stay free
 Read = TypeVar("Read", FileText, ImageFile)
-# Control characters, quotation marks and slashes, and invisible ones that reorder text.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
 def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]) -> Attachment:
@@ -72,14 +67,8 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
     # only now: size, number and quota are known without the content
     content = upload.read()
     media_type = media_type_of(name, content) if content else None
-    if media_type is None:
-        words = _(
-            "%(name)s can’t be read. Allowed are text, CSV, Markdown, HTML, RTF, PDF, and PNG, JPEG, GIF, WebP images."
-        )
-        raise refusal("unsupported_type", (words if content else _("%(name)s is empty.")) % {"name": name})
-    if media_type == SVG:
-        words = _("%(name)s is an SVG drawing, which models can’t see. Save it as a PNG image and attach that.")
-        raise refusal("unsupported_type", words % {"name": name})
+    if media_type not in {*KINDS, *IMAGES}:
+        raise refusal("unsupported_type", refused_type(name, media_type, content, with_images=True))
     encoding = encoding_of(media_type, content)
     found: FileText | None = None
     if media_type in IMAGES:
@@ -127,8 +116,6 @@ def read_text(person: User, name: str, media_type: str, content: bytes, encoding
         return text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS, encoding=encoding)
 
     found = in_turn(person, name, read) if is_read_apart(media_type) else read()
-    if found.problem == "empty" and media_type != PDF:
-        raise refusal("empty_file", _("%(name)s has no text that can be read.") % {"name": name})
     return usable(found, name)
 
 
@@ -181,31 +168,6 @@ def too_often(name: str) -> InvalidInputError:
 
 def refusal(code: str, message: str) -> InvalidInputError:
     return InvalidInputError(code, message, field=FIELD)
-
-
-def problem_text(problem: str, name: str) -> str:
-    """Say why a file has no text that can be used."""
-    words = {
-        "encrypted": _("%(name)s is protected by a password. Remove it and attach the file again."),
-        "pages": _("%(name)s has too many pages; at most %(most)s are allowed."),
-        "slow": _("%(name)s takes too long to read. Attach a part of it, or its text."),
-        "busy": _("%(name)s was not added: other files are being read. Try again in a moment."),
-        "large": _("%(name)s is too large: at most %(pixels)s pixels on each side are allowed."),
-        "memory": _("%(name)s needs too much memory to be read. Make it smaller, or attach a part of it."),
-        "encoding": _("%(name)s has bytes that this encoding doesn’t have."),
-        "unreadable": _("%(name)s is damaged or no valid file of its type."),
-        "empty": _("%(name)s has no text that can be read. If it is a scan, attach its pages as images."),
-    }[problem]
-    return words % {"name": name, "most": MAX_PDF_PAGES, "pixels": MAX_SIDE_PX}
-
-
-def clean_name(name: str) -> str:
-    """Return a file's name without what could break a line, a quotation or a header; its ending stays."""
-    name = " ".join(_UNSAFE.sub(" ", storable(name)).split()).strip(". ") or "file"
-    stem, dot, suffix = name.rpartition(".")
-    if len(name) <= MAX_NAME_CHARS or not stem or len(suffix) > 10:
-        return name[:MAX_NAME_CHARS]
-    return f"{stem[: MAX_NAME_CHARS - len(suffix) - 1]}{dot}{suffix}"
 
 
 def used_bytes(person: User) -> int:

@@ -33,6 +33,7 @@ FILE_ROWS: Final = 2  # each has megabytes
 CHUNK_BYTES: Final = 1 << 20
 EVENTS: Final = "chat_event"
 ATTACHMENTS: Final = "chat_attachment"
+DOCUMENTS: Final = "chat_document"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
@@ -59,7 +60,7 @@ _EXEMPT: Final = {
     "chat_filing": ("company",),
     # people's own documents, which they may read
     "chat_documentpassage": ("section", "text", "context", INDEX_COLUMN),
-    "chat_document": ("name", "title"),
+    DOCUMENTS: ("name", "title"),
     "chat_collection": ("name",),
     # derived from texts of the event table
     EVENTS: (TALK_COLUMN,),
@@ -119,7 +120,7 @@ def rows_of(connection: BaseDatabaseWrapper, table: Table) -> Iterator[Mapping[s
     columns = ", ".join(quote(column) for column in table.columns)
     with connection.chunked_cursor() as cursor:
         cursor.execute(f"SELECT {columns} FROM {quote(table.name)}")  # noqa: S608 - names from the database, quoted
-        while rows := cursor.fetchmany(FILE_ROWS if table.name == ATTACHMENTS else BATCH_ROWS):
+        while rows := cursor.fetchmany(FILE_ROWS if table.name in {ATTACHMENTS, DOCUMENTS} else BATCH_ROWS):
             for row in rows:
                 yield dict(zip(table.columns, row, strict=True))
 

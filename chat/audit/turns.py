@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 from chat.audit.rules import Finding, Kind, ThoughtMatcher, has_personal_data, is_fernet_token, leaves
 from chat.eventlog.maintenance import decrypted_payloads
 from chat.eventlog.serialization import PRIVATE_FIELDS
-from chat.models import Attachment, Checkpoint, Conversation, Event, Turn
+from chat.models import Attachment, Checkpoint, Conversation, Document, Event, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import SECRETS_ONLY, Redactor
@@ -23,7 +23,6 @@ from reasoning.redaction import SECRETS_ONLY, Redactor
 BATCH_ROWS: Final = 100
 EVENTS, TURNS = Event._meta.db_table, Turn._meta.db_table
 CHECKPOINTS, CONVERSATIONS = Checkpoint._meta.db_table, Conversation._meta.db_table
-ATTACHMENTS = Attachment._meta.db_table
 # The text fields that the public payload of an event with a private payload may have.
 PUBLIC_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     kind.type: frozenset(field.name for field in fields(kind)) - {*PRIVATE_FIELDS[kind.type]} | {"tokens_est", "trace"}
@@ -43,11 +42,11 @@ def scan_turns() -> Iterator[Finding]:
     for checkpoint in Checkpoint.objects.filter(sealed__isnull=False).iterator(chunk_size=BATCH_ROWS):
         if not is_fernet_token(bytes(checkpoint.sealed or b"")):
             yield Finding(CHECKPOINTS, str(checkpoint.pk), "sealed", Kind.UNSEALED)
-    for column in ("sealed_content", "sealed_text"):
-        files = Attachment.objects.filter(**{f"{column}__isnull": False}).values_list("pk", column)
+    for model, column in ((Attachment, "sealed_content"), (Attachment, "sealed_text"), (Document, "sealed_content")):
+        files = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for pk, sealed in files.iterator(chunk_size=2):
             if not is_fernet_token(bytes(sealed)):
-                yield Finding(ATTACHMENTS, str(pk), column, Kind.UNSEALED)
+                yield Finding(model._meta.db_table, str(pk), column, Kind.UNSEALED)
     for table, rows, column in (
         (CONVERSATIONS, Conversation.all_objects.all(), "title"),
         (TURNS, Turn.objects.all(), "error_message"),

@@ -20,10 +20,12 @@ from accounts.models import User
 from chat import eventlog
 from chat.attachments import uploads
 from chat.conversations.titles import masked_name, title_from
+from chat.documents import collections
+from chat.documents.choice import clean_choice
 from chat.eventlog import branches
 from chat.eventlog.attachments import UnknownAttachmentError
 from chat.live.publish import publish_changes, publish_viewer_change
-from chat.models import Conversation, ConversationImport, Project, Turn
+from chat.models import Collection, Conversation, ConversationImport, Project, Turn
 from chat.url_converters import parse_id
 from chat.validation import InvalidInputError, Message, check_characters
 
@@ -105,6 +107,12 @@ def set_allowed_tools(conversation: Conversation, names: object) -> None:
     conversation.save(update_fields=["allowed_tools"])
 
 
+def set_collections(conversation: Conversation, value: object) -> None:
+    """Choose the collections that a conversation reads, by id; None for the default. Raises InvalidInputError."""
+    conversation.collection_ids = clean_choice(conversation.owner_id, value)
+    conversation.save(update_fields=["collection_ids"])
+
+
 def delete(*conversations: Conversation) -> None:
     """Hide conversations from every query. ``TurnManager.delete`` stops their turns first."""
     now = timezone.now()  # the same for all: they are restored together
@@ -140,6 +148,8 @@ def delete_account(person: User) -> None:
     # one by one: a transaction over thousands of conversations would lock SQLite for long
     for conversation in Conversation.all_objects.filter(owner=person).only("pk"):
         conversation.delete()
+    for collection in Collection.objects.filter(owner=person):
+        collections.empty(collection)
     person.delete()
 
 

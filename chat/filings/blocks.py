@@ -40,6 +40,7 @@ class RawBlock:
     ids: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     table: int = 0  # which table of the document a row belongs to, from 1
+    level: int = 0  # of a heading that is marked as one, from 1
 
     @property
     def line(self) -> str:

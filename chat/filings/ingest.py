@@ -19,9 +19,10 @@ from django.utils.translation import gettext as _
 from chat.filings.metadata import FilingMetadata, read_metadata
 from chat.filings.outline import Block, in_sections
 from chat.filings.parse import parse
-from chat.filings.passages import PassageText, anchors, cut_passages
+from chat.filings.passages import PassageText, cut_passages
 from chat.filings.submission import DocumentError, check_size, decode, read_submission
 from chat.models import Filing, Passage
+from chat.passage_text import anchors
 
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
 MANIFEST = "manifest.json"

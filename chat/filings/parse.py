@@ -25,7 +25,8 @@ _BREAKING = frozenset(
     " li main nav ol p pre section table tbody td tfoot th thead tr ul page".split()
 )
 _SKIPPED = frozenset("script style head noscript template ix:header ix:hidden svg select".split())
-_STRONG = frozenset("b strong u h1 h2 h3 h4 h5 h6".split())
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_STRONG = _HEADINGS | {"b", "strong", "u"}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _STRONG_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)|text-decoration\s*:\s*underline", re.IGNORECASE)
 _BULLET = re.compile(r"[•●▪■◦·*–—☐☒☑✓-]|\[[ x]?\]|o|\(?[a-z0-9]{1,3}[.)]|\*{1,3}|[†‡]", re.IGNORECASE)
@@ -97,6 +98,7 @@ class HtmlWalk:
         self.ids: list[str] = []
         self.links: list[str] = []
         self.strong = [False]
+        self.level = 0  # of the open heading
         self.strong_chars = self.plain_chars = 0
 
     def enter(self, element: etree._Element) -> None:
@@ -111,6 +113,8 @@ class HtmlWalk:
                 self.row = element if self.tables[-1].begin_row(element, index=len(self.blocks)) else None
             case "br":
                 self.pieces.append("\n")
+            case tag if tag in _HEADINGS:
+                self.level = int(element.tag[1])
         style = element.get("style", "")
         is_strong = element.tag in _STRONG or bool(_STRONG_STYLE.search(style))
         self.strong.append(is_strong or self.strong[-1])
@@ -129,6 +133,8 @@ class HtmlWalk:
                 self.tables[-1].end_line(self.blocks)
             elif element.tag == "table" and len(self.tables) > 1:
                 self.tables.pop().finish(self.blocks)
+            elif element.tag in _HEADINGS:
+                self.level = 0
         self.strong.pop()
         self.add_text(element.tail)
 
@@ -209,7 +215,7 @@ class HtmlWalk:
         # "Back to contents" links would name every page of some filings.
         if _LINE.fullmatch(text) or (self.links and _BACK_TO_CONTENTS.fullmatch(text)):
             return
-        self.blocks.append(RawBlock(text, kind, tuple(self.ids), tuple(self.links)))
+        self.blocks.append(RawBlock(text, kind, tuple(self.ids), tuple(self.links), level=self.level))
         self.ids = []
 
     def note_ids(self, element: etree._Element) -> None:

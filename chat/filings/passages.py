@@ -1,4 +1,4 @@
-"""Blocks to passages, which search returns and citations open, and their anchors.
+"""Blocks to passages, which search returns and citations open.
 
 A passage is a run of consecutive blocks of one section, about 1,100 characters. It begins at a heading where it can,
 never ends with one or with the heads of a table's columns, and has a table's rows on lines of their own.
@@ -7,23 +7,15 @@ never ends with one or with the heads of a table's columns, and has a table's ro
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from itertools import pairwise
-
-from django.utils.text import slugify
 
 from chat.filings.blocks import CELL_SEPARATOR
 from chat.filings.outline import Block
 from chat.filings.tables import is_figure
+from chat.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
 
-# About 275 tokens, so that the results of a search fit into a small context.
-TARGET_CHARS = 1100
-_LONGEST_CHARS = 1600
-_FEWEST_CHARS = 250  # below this a heading does not begin a new passage
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%”\"][.;?!])\s+(?=[A-Z“\"(•$])")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -83,8 +75,8 @@ def ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
     if block.section != before.section or block.section_title != before.section_title:
         return True
     if block.kind == "heading":
-        return chars >= _FEWEST_CHARS and before.kind != "heading"
-    if block.table and block.table == before.table and chars + rest <= _LONGEST_CHARS:
+        return chars >= FEWEST_CHARS and before.kind != "heading"
+    if block.table and block.table == before.table and chars + rest <= LONGEST_CHARS:
         return False
     return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
@@ -107,54 +99,4 @@ def carried_from(run: list[Block], block: Block) -> int:
 
 def shortened(block: Block) -> Iterator[Block]:
     """Cut a block that is much too long at sentence ends, or between words."""
-    if len(block.text) <= _LONGEST_CHARS:
-        yield block
-        return
-    piece = ""
-    for sentence in _SENTENCE_END.split(block.text):
-        if piece and len(piece) + len(sentence) > TARGET_CHARS:
-            yield replace(block, text=piece)
-            piece = ""
-        piece = f"{piece} {sentence}" if piece else sentence
-        while len(piece) > _LONGEST_CHARS:
-            space = piece.rfind(" ", TARGET_CHARS // 2, TARGET_CHARS)
-            end = space if space > 0 else TARGET_CHARS
-            yield replace(block, text=piece[:end])
-            piece = piece[end:].lstrip()
-    if piece:
-        yield replace(block, text=piece)
-
-
-KnownPassage = tuple[str, str, str]  # section, anchor and text of a stored passage
-
-
-def anchors(passages: Sequence[tuple[str, str]], known: Sequence[KnownPassage] = ()) -> list[str]:
-    """Return a unique anchor for each ``(section, text)``: ``#item-1a-p12``, section and ordinal in the section.
-
-    EDGAR's own ids are too sparse to cite. When a filing is ingested again, a passage that is unchanged or edited in
-    place has the same anchor as before, and a new one gets an ordinal that was never used.
-    """
-    before = [(section, text) for section, _anchor, text in known]
-    # A diff, not a comparison by text alone: the same sentence may occur twice in a section.
-    given: dict[int, str] = {}
-    for tag, a1, a2, b1, b2 in SequenceMatcher(None, before, list(passages)).get_opcodes():
-        is_same_place = [section for section, _ in before[a1:a2]] == [section for section, _ in passages[b1:b2]]
-        if tag == "equal" or (tag == "replace" and is_same_place):
-            given.update({b1 + step: known[a1 + step][1] for step in range(a2 - a1)})
-    # An ordinal is never used again, so that an old link can't open a new passage.
-    last: dict[str, int] = defaultdict(int)
-    for section, anchor, _text in known:
-        ordinal = re.search(r"-p(\d+)$", anchor)
-        last[section_slug(section)] = max(last[section_slug(section)], int(ordinal[1]) if ordinal else 0)
-    out = []
-    for index, (section, _text) in enumerate(passages):
-        slug = section_slug(section)
-        if index not in given:
-            last[slug] += 1
-        out.append(given.get(index) or f"#{slug}-p{last[slug]}")
-    return out
-
-
-def section_slug(section: str) -> str:
-    """Return a section's name as a part of an anchor."""
-    return slugify(section.replace(".", "-"))[:60] or "document"
+    return (replace(block, text=piece) for piece in pieces_of(block.text))

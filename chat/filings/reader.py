@@ -61,6 +61,7 @@ class ReaderPassage:
     number: str
     parts: tuple[ReaderPart, ...]
     is_cited: bool = False
+    page: int = 0  # of the document, where this passage is the first of it that is shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ it leaves the interpreter of the server to other users. It has the settings that
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import resource
 import signal
@@ -38,6 +39,10 @@ class RenderTimeoutError(Exception):
     """The work took longer than the limit, or its process ended."""
 
 
+class MemoryLimitError(RenderTimeoutError):
+    """The process ended by itself, as libraries in C do that get no more memory."""
+
+
 class NoProcessError(RenderTimeoutError):
     """The processes, or the processors, were at work for others."""
 
@@ -45,7 +50,8 @@ class NoProcessError(RenderTimeoutError):
 class RenderProcess:
     """One process, used by one thread at a time. ``work`` is called with what ``run`` is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, niceness: int = 0, wait_s: float = WAIT_LIMIT_S) -> None:
+        self._niceness, self._wait_s = niceness, wait_s
         self._process: BaseProcess | None = None
         self._connection: Connection[Any, Any] | None = None
 
@@ -54,7 +60,7 @@ class RenderProcess:
         connection = self._connected()
         try:
             connection.send((work, args, limit_s or TIME_LIMIT_S))
-            if connection.poll(WAIT_LIMIT_S):
+            if connection.poll(self._wait_s):
                 result: Result = connection.recv()
                 return result
             # The limit of processor time ends a process that has enough of it long before.
@@ -62,23 +68,25 @@ class RenderProcess:
             raise NoProcessError
         except (EOFError, OSError):
             logger.info("render process ended")
-        self.stop()
-        raise RenderTimeoutError
+        raise RenderTimeoutError if self.stop() in {-signal.SIGPROF, -signal.SIGKILL} else MemoryLimitError
 
-    def stop(self) -> None:
-        """End the process; the next call starts another one."""
+    def stop(self) -> int | None:
+        """End the process, and return how it ended; the next call starts another one."""
+        code = None
         if self._process is not None and self._connection is not None:
             self._process.kill()
             self._process.join()
+            code = self._process.exitcode
             self._process.close()
             self._connection.close()
         self._process = self._connection = None
+        return code
 
     def _connected(self) -> Connection[Any, Any]:
         if self._connection is not None and self._process is not None and self._process.is_alive():
             return self._connection
         self.stop()
-        self._process, self._connection = start_process(serve, name="render")
+        self._process, self._connection = start_process(serve, self._niceness, name="render")
         return self._connection
 
 
@@ -116,10 +124,11 @@ def begin_process(
     target(connection, *args)
 
 
-def idle_processes(count: int) -> queue.LifoQueue[RenderProcess]:
+def idle_processes(count: int, *, niceness: int = 0, wait_s: float = WAIT_LIMIT_S) -> queue.LifoQueue[RenderProcess]:
+    """Return processes that are started when they are needed. ``niceness``: how far they make way for others."""
     idle: queue.LifoQueue[RenderProcess] = queue.LifoQueue()
     for _ in range(count):
-        idle.put(RenderProcess())
+        idle.put(RenderProcess(niceness=niceness, wait_s=wait_s))
     return idle
 
 
@@ -144,8 +153,9 @@ def run_in_process(
         pool.put(process)
 
 
-def serve(connection: Connection[Any, Any]) -> None:
+def serve(connection: Connection[Any, Any], niceness: int) -> None:
     """Do one piece of work after another, until there was none for a while or the server has ended."""
+    os.nice(niceness)
     while connection.poll(IDLE_S):
         try:
             work, args, limit_s = connection.recv()

@@ -19,12 +19,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import passages, uploads
-from chat.attachments.encodings import ENCODINGS
-from chat.attachments.extraction import IMAGES
 from chat.cards.attachments import draft_view
 from chat.conversations import model_choice
 from chat.conversations.access import get_attachment, get_conversation
 from chat.eventlog import attachments
+from chat.files.encodings import ENCODINGS
+from chat.files.extraction import IMAGES
 from chat.filings.reader import mark_quotes
 from chat.pages.conversation import redirect_back
 from chat.pages.filings import PANEL_REACH, cited_quotes

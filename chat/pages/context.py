@@ -23,6 +23,7 @@ from chat.conversations import actions, model_choice, sidebar
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
+from chat.documents.choice import CollectionChoice, collection_choice
 from chat.eventlog import attachments
 from chat.filings.ingest import STARTERS
 from chat.live.state import TurnState
@@ -50,6 +51,7 @@ class ConversationPage:
     model: ModelView | None = None
     corpus: Mapping[str, Any] | None = None
     draft: tuple[AttachmentView, ...] = ()  # files that wait for the next message
+    collections: CollectionChoice | None = None
 
     def running(self, *, beside: bool = False) -> set[uuid.UUID]:
         """Return which of its turns ran when it was read; ``beside``: the second ones of a comparison."""
@@ -91,6 +93,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         # only an empty chat speaks of filings, and only the offline analyst answers from nothing else
         corpus=corpus_figures() if chosen.config.is_offline and not records else None,
         draft=draft_files(conversation, takes_images=chosen.takes_images),
+        collections=collection_choice(conversation),
     )
 
 
@@ -129,6 +132,7 @@ def template_context(page: ConversationPage, live: TurnState | None, beside: Tur
         "corpus": page.corpus,
         "model": page.model,
         "draft_files": page.draft,
+        "collections": page.collections,
         "max_files": settings.ATTACHMENTS_PER_MESSAGE,
         "max_file_bytes": settings.ATTACHMENT_MAX_BYTES,
     }

@@ -16,8 +16,9 @@ from django_htmx.http import reswap
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import uploads
-from chat.conversations import commands, model_choice, reasoning_settings
+from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
+from chat.documents.choice import collection_choice, read_choice
 from chat.error_texts import failure_text
 from chat.html import check_url
 from chat.live.stored import read_running
@@ -129,6 +130,21 @@ async def effort(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
         return await conversation_page(request, conversation_id, status=400, error=error.message)
     await sync_to_async(reasoning_settings.change)(conversation_id, {name: value})
     return redirect_back(request, conversation_id)
+
+
+@never_cache
+@require_POST
+def choose_collections(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Choose the collections that the conversation reads: ``reads`` all, none or some; then each ``collection``."""
+    found = get_conversation(request, conversation_id)
+    try:
+        actions.set_collections(found, read_choice(request.POST))
+    except InvalidInputError as error:
+        raise Http404(error.message) from error
+    if not request.htmx:
+        return redirect_back(request, conversation_id)
+    shown = {"choice": collection_choice(found), "url": request.path}
+    return render(request, "chat/composer/_collection_picker.html", shown)
 
 
 @never_cache

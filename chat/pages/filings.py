@@ -6,6 +6,9 @@ quoted from it, which are marked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -39,26 +42,46 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     if found is None:
         return render(request, "chat/reader/filing_missing.html", status=404)
     anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
+    part = shown_part(request, anchors)
+    sections = reader.reader_sections(found, part.passages, cited=part.cited, quotes=cited_quotes(request))
+    context = {"filing": found, "back_url": reverse("chat:home"), **part_context(part, sections)}
+    return render(request, "chat/reader/_reader.html" if request.htmx else "chat/reader/filing.html", context)
+
+
+class ShownPart(NamedTuple):
+    """What is shown of a long document: a part of it, or beside an answer what is around the cited passage."""
+
+    cited: str  # its anchor; "#" where none is
+    number: int
+    parts: int
+    passages: slice
+    page_url: str
+
+
+def shown_part(request: HtmxHttpRequest, anchors: Sequence[str]) -> ShownPart:
+    """Return the part that an address names by ``?part=2`` or by a ``passage`` in it. ``anchors``: of all passages."""
     cited = f"#{request.GET.get('passage', '')}"
     at = anchors.index(cited) if cited in anchors else None
-    # rounded up; a filing without passages has one empty part
+    # rounded up; a document without passages has one empty part
     parts = max(1, -(-len(anchors) // reader.PART_PASSAGES))
-    part = min(parse_number(request.GET.get("part")) or 1, parts)
-    part = part if at is None else at // reader.PART_PASSAGES + 1
-    shown = slice((part - 1) * reader.PART_PASSAGES, part * reader.PART_PASSAGES)
+    number = min(parse_number(request.GET.get("part")) or 1, parts)
+    number = number if at is None else at // reader.PART_PASSAGES + 1
+    passages = slice((number - 1) * reader.PART_PASSAGES, number * reader.PART_PASSAGES)
     if request.htmx:
-        shown = slice(max(0, (at or 0) - PANEL_REACH), (at or 0) + PANEL_REACH + 1)
-    sections = reader.reader_sections(found, shown, cited=cited, quotes=cited_quotes(request))
-    context = {
-        "filing": found,
+        passages = slice(max(0, (at or 0) - PANEL_REACH), (at or 0) + PANEL_REACH + 1)
+    page_url = request.get_full_path() + (cited if at is not None else "")
+    return ShownPart(cited, number, parts, passages, page_url)
+
+
+def part_context(part: ShownPart, sections: Sequence[reader.ReaderSection]) -> dict[str, object]:
+    """Return what the templates of readers need of a part."""
+    return {
         "contents": sections,
         "sections": [section for section in sections if section.passages],
-        "part": part,
-        "parts": parts,
-        "page_url": request.get_full_path() + (cited if at is not None else ""),
-        "back_url": reverse("chat:home"),
+        "part": part.number,
+        "parts": part.parts,
+        "page_url": part.page_url,
     }
-    return render(request, "chat/reader/_reader.html" if request.htmx else "chat/reader/filing.html", context)
 
 
 def cited_quotes(request: HttpRequest) -> list[str]:

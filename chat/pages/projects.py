@@ -6,7 +6,7 @@ import uuid
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -16,8 +16,10 @@ from accounts.views import request_user
 from chat.conversations import sidebar
 from chat.conversations.access import get_project
 from chat.conversations.titles import masked_name
+from chat.documents.choice import clean_choice, collection_choice, read_choice
 from chat.models import Project
 from chat.url_converters import parse_id
+from chat.validation import InvalidInputError
 
 MAX_PROJECTS = 100
 
@@ -50,17 +52,33 @@ def projects(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
-    """GET: a project and its conversations; ``?after=<id>`` continues them. POST: save it, or ``delete`` it."""
+    """GET: a project and its conversations; ``?after=<id>`` continues them. POST: save it, or ``delete`` it.
+
+    With ``reads`` the collections of its conversations are chosen.
+    """
     found = get_project(request, project_id)
     if "delete" in request.POST:
         found.delete()  # its conversations stay
         messages.success(request, _("Project deleted: %(name)s") % {"name": found.name})
         return redirect("chat:projects")
+    if "reads" in request.POST:
+        try:
+            found.collection_ids = clean_choice(found.owner_id, read_choice(request.POST))
+        except InvalidInputError as error:
+            raise Http404(error.message) from error
+        found.save(update_fields=["collection_ids"])
+        messages.success(request, _("Saved."))
+        return redirect(found)
     form = ProjectForm(request.POST or None, instance=found)
     if request.method == "POST" and form.is_valid():
         messages.success(request, _("Saved."))
         return redirect(form.save())
     listed = sidebar.of_project(found, parse_id(request.GET.get("after")))
     # not the name of the form, which may have been refused
-    shown = {"project": get_project(request, project_id), "form": form, "list": listed}
+    shown = {
+        "project": get_project(request, project_id),
+        "form": form,
+        "list": listed,
+        "choice": collection_choice(found),
+    }
     return render(request, "chat/project.html", shown, status=400 if form.errors else 200)

@@ -7,6 +7,7 @@ from django.views.generic import TemplateView
 from chat.pages import (
     attachments,
     conversation,
+    documents,
     filings,
     health,
     metrics,
@@ -46,6 +47,7 @@ urlpatterns = [
     path("chats/<id:conversation_id>/messages/", conversation.messages, name="messages"),
     path("chats/<id:conversation_id>/model/", conversation.model, name="model"),
     path("chats/<id:conversation_id>/effort/", conversation.effort, name="effort"),
+    path("chats/<id:conversation_id>/collections/", conversation.choose_collections, name="conversation_collections"),
     path("chats/<id:conversation_id>/attachments/", attachments.upload, name="attachments"),
     path("chats/<id:conversation_id>/attachments/<id:attachment_id>/", attachments.attachment, name="attachment"),
     path(
@@ -71,6 +73,12 @@ urlpatterns = [
     path("data/", user_data.user_data, name="user_data"),
     path("data/delete-conversations/", user_data.delete_conversations, name="delete_conversations"),
     path("data/delete-account/", user_data.delete_account, name="delete_account"),
+    path("documents/", documents.collection_list, name="documents"),
+    path("documents/collections/<id:collection_id>/", documents.collection, name="collection"),
+    path("documents/collections/<id:collection_id>/delete/", documents.delete_collection, name="collection_delete"),
+    path("documents/<id:document_id>/", documents.document, name="document"),
+    path("documents/<id:document_id>/file/", documents.document_file, name="document_file"),
+    path("documents/<id:document_id>/delete/", documents.delete_document, name="document_delete"),
     path("filings/", filings.filing_list, name="filings"),
     path("filings/<slug:slug>/", filings.filing, name="filing"),
     path("projects/", projects.projects, name="projects"),

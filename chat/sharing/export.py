@@ -33,10 +33,10 @@ from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
 from chat.error_texts import error_text, turn_error_text
-from chat.eventlog import attachments
+from chat.eventlog import attachments, documents
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
-from chat.models import Attachment, Conversation, Prompt, Turn
+from chat.models import Attachment, Conversation, Document, Prompt, Turn
 from reasoning.citations import blank_code, citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
@@ -280,7 +280,7 @@ def as_markdown(export: Export) -> str:
 
 
 async def zip_of_all(person: User, session_key: str | None, origin: str) -> AsyncIterator[bytes]:
-    """Yield a ZIP file of a user's account and conversations: Markdown and JSON, as the user sees them, and files.
+    """Yield a ZIP file of a user's account, conversations, as Markdown and JSON and as the user sees them, and files.
 
     One conversation or file is in memory at a time. Temporary ones are in no list, so not in here. Where the session
     ends meanwhile the file is cut off, so that no program takes it for the whole.
@@ -313,12 +313,6 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
             archive.writestr(f"conversations/{name}.json", as_json(export))
         return list(attachments.listed(conversation).exclude(sent_at=None).values_list("pk", flat=True))
 
-    @sync_to_async
-    def write_file(pk: uuid.UUID) -> None:
-        if file := Attachment.objects.filter(pk=pk).first():
-            folder = f"attachments/{file.conversation_id.hex[:8]}"
-            archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
-
     # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))
     yield buffer.take()
@@ -335,11 +329,31 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         for file_pk in await write_conversation(conversation, export):
             if await has_session_ended():
                 return
-            await write_file(file_pk)
+            await sync_to_async(write_file)(archive, file_pk)
             yield buffer.take()
+        yield buffer.take()
+    owned = Document.objects.filter(collection__owner=person).order_by("collection", "name")
+    for pk in [pk async for pk in owned.values_list("pk", flat=True)]:
+        if await has_session_ended():
+            return
+        await sync_to_async(write_document)(archive, pk)
         yield buffer.take()
     archive.close()
     yield buffer.take()
+
+
+def write_file(archive: ZipFile, pk: uuid.UUID) -> None:
+    """Write an attached file, unless it was deleted meanwhile."""
+    if file := Attachment.objects.filter(pk=pk).first():
+        folder = f"attachments/{file.conversation_id.hex[:8]}"
+        archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
+
+
+def write_document(archive: ZipFile, pk: uuid.UUID) -> None:
+    """Write a document, unless it was deleted meanwhile."""
+    if file := Document.objects.select_related("collection").filter(pk=pk).first():
+        folder = f"documents/{file_stem(file.collection.name)}-{file.collection_id.hex[:8]}"
+        archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", documents.content_of(file))
 
 
 class ZipBuffer(RawIOBase):
@@ -376,6 +390,10 @@ def account_json(person: User) -> str:
                 "conversations": list(project.conversations.filter(expires_at=None).values_list("title", flat=True)),
             }
             for project in person.projects.all()
+        ],
+        "collections": [
+            {"name": collection.name, "documents": list(collection.documents.values_list("name", flat=True))}
+            for collection in person.collections.all()
         ],
         "tokens": list(person.access_tokens.values_list("name", flat=True)),
     }

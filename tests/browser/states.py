@@ -175,6 +175,35 @@ def _project(person: Person) -> None:
     person.submits(person.page.get_by_role("button", name="Create project"))
 
 
+def _collection(person: Person) -> None:
+    person.open("/documents/")
+    person.page.get_by_label("Name").fill("Leases")
+    person.submits(person.page.get_by_role("button", name="Create collection"))
+    files = [("lease.txt", REPORT.encode()), ("tool.exe", b"MZ\0")]
+    payloads = [FilePayload(name=name, mimeType="text/plain", buffer=content) for name, content in files]
+    person.page.get_by_label("Add documents").set_input_files(payloads)
+    expect(person.page.locator("[data-status=ready]")).to_have_count(1)
+    expect(person.page.locator("#uploads [role=alert]")).to_be_visible()
+
+
+def _document(person: Person) -> None:
+    _collection(person)
+    person.submits(person.page.get_by_role("link", name="lease.txt", exact=True))
+
+
+def _document_deletion(person: Person) -> None:
+    _collection(person)
+    person.submits(person.page.get_by_role("link", name="Delete lease.txt"))
+
+
+def _chosen_collections(person: Person) -> None:
+    _collection(person)
+    person.starts_chat()
+    person.page.locator(".collections > summary").click()
+    person.page.get_by_label("Only these:").check()
+    expect(person.page.locator(".collections [name=collection]").first).to_be_visible()
+
+
 def _of_finished(path: str) -> Callable[[Person], None]:
     return lambda person: person.open(f"{person.site.prepared.finished}{path}")
 
@@ -337,6 +366,9 @@ PAGES: States = {
     **{"manage": _manage, "share page": _share_page, "system prompt": _of_finished("system-prompt/")},
     **{"select": _at("/chats/"), "archived": _at("/chats/archived/"), "found": _at("/chats/?q=covenants")},
     **{"projects": _at("/projects/"), "project": _project, "filings": _at("/filings/"), "reader": _reader},
+    **{"documents": _at("/documents/"), "collection": _collection, "document": _document},
+    **{"deletion of a document": _document_deletion, "chosen collections": _chosen_collections},
+    "no document": _at("/documents/7b0e8f2a-0000-4000-8000-000000000000/"),
     **{"no filing": _at("/filings/none/"), "leaving": _at("/leaving/?url=https%3A%2F%2Fexample.com%2Fa")},
     **{"no way out": _at("/leaving/?url=javascript%3A1"), "nowhere": _at("/nowhere/")},
 }

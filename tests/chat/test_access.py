@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from chat.models import Attachment, Conversation, Feedback, QueuedMessage, Share, Turn
+from chat.eventlog.documents import store
+from chat.models import Attachment, Collection, Conversation, Document, Feedback, QueuedMessage, Share, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from tests.chat.attached import attach
@@ -30,6 +31,7 @@ def conversation(alice):
     attach(conversation)
     QueuedMessage.objects.create(conversation=conversation, text="Later?", priority=QueuedMessage.Priority.HELD)
     create_link(alice, conversation, Choice(summary=True, trace=True, thinking=True), days=7)
+    store(alice.collections.create(name="Papers"), "lease.txt", b"The lease ends.", digest="", media_type="text/plain")
     return conversation
 
 
@@ -43,13 +45,15 @@ def patterns(entries: list[Any], prefix: str = "") -> Iterator[str]:
 
 
 def addresses(conversation: Conversation) -> list[str]:
-    """Return every address of the site that names the conversation, its turn or its link."""
+    """Return every address of the site that names the conversation, what belongs to it, or a document."""
     named = {
         "<id:conversation_id>": str(conversation.pk),
         "<id:turn_id>": str(conversation.turns.get().pk),
         "<id:link_id>": str(conversation.shares.get().pk),
         "<id:attachment_id>": str(conversation.attachments.get().pk),
         "<int:message_id>": str(conversation.queue.get().pk),
+        "<id:collection_id>": str(conversation.owner.collections.get().pk),
+        "<id:document_id>": str(Document.objects.get().pk),
     }
     found = []
     for route in patterns(get_resolver().url_patterns):
@@ -61,7 +65,7 @@ def addresses(conversation: Conversation) -> list[str]:
 
 
 def rows() -> list[Any]:
-    of_one = (Turn, Share, Feedback, Attachment, QueuedMessage)
+    of_one = (Turn, Share, Feedback, Attachment, QueuedMessage, Collection, Document)
     models = (Conversation.all_objects, *(model.objects for model in of_one))
     return [list(model.order_by("pk").values()) for model in models]
 

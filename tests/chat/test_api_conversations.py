@@ -33,7 +33,7 @@ def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in, conve
     (listed,) = signed_in.get("/api/chats/").json()
 
     assert listed == signed_in.get(f"/api/chats/{conversation.pk}/").json()
-    assert listed.keys() == {"id", "title", "pinned", "allowedTools", "updatedAt"}
+    assert listed.keys() == {"id", "title", "pinned", "allowedTools", "collections", "updatedAt"}
     assert (listed["title"], listed["pinned"]) == ("Ferry", False)
 
 

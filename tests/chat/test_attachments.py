@@ -14,13 +14,12 @@ from django.test import Client
 from django.utils import timezone
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
-from pypdf.errors import LimitReachedError
 
 from chat.attachments import uploads
-from chat.attachments.extraction import FileText
 from chat.conversations import actions
 from chat.eventlog import attachments
 from chat.eventlog.link_tokens import token_of
+from chat.files.extraction import FileText
 from chat.html.process import NoProcessError
 from chat.models import Attachment, Conversation, QueuedMessage
 from chat.sharing.export import Choice
@@ -64,7 +63,7 @@ def test_type_and_text_come_from_the_content(alice, conversation, name, content,
         ("blank.txt", b" \n ", "empty_file", "blank.txt has no text that can be read."),
         ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "unsupported_type", "drawing.svg is an SVG"),
         ("named.txt", b'<?xml version="1.0"?>\n<svg><path/></svg>', "unsupported_type", "named.txt is an SVG drawing"),
-        ("scan.pdf", make_pdf(""), "empty_file", "scan.pdf has no text"),
+        ("scan.pdf", make_pdf(""), "scan_file", "scan.pdf has no text layer: it is a scan."),
         ("locked.pdf", make_pdf("Text", password="secret"), "encrypted_file", "locked.pdf is protected by a password"),
         ("broken.pdf", b"%PDF-1.7 nothing else", "unreadable_file", "broken.pdf is damaged"),
         ("big.txt", b"x" * 2001, "too_large", "big.txt is too large: 2,001 bytes; at most 2,000 bytes are allowed."),
@@ -113,18 +112,6 @@ def test_picture_that_services_refuse_for_its_size_is_refused_here(alice, conver
     assert answer.json()["error"]["message"] == "wide.png is too large: at most 8000 pixels on each side are allowed."
 
 
-def test_pdf_that_unpacks_to_too_much_is_not_called_damaged(alice, conversation, monkeypatch):
-    def extract_text(*_args, **_options):
-        raise LimitReachedError
-
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", lambda work, *args, **_options: work(*args))
-    monkeypatch.setattr("pypdf.PageObject.extract_text", extract_text)
-
-    error = upload(client_of(alice), conversation, "huge.pdf", make_pdf("x")).json()["error"]
-
-    assert error["message"].startswith("huge.pdf needs too much memory to be read.")
-
-
 def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, conversation, monkeypatch):
     def read_here(work, *args, **_options):
         return work(*args)
@@ -133,7 +120,7 @@ def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, convers
         raise MemoryError
 
     monkeypatch.setattr(uploads, "run_in_process", read_here)
-    monkeypatch.setattr("chat.attachments.images.Image.open", open_image)
+    monkeypatch.setattr("chat.files.images.Image.open", open_image)
 
     error = upload(client_of(alice), conversation, "wide.webp", saved(PICTURE, "WEBP")).json()["error"]
 
@@ -300,8 +287,8 @@ def test_damaged_file_that_took_long_costs_as_much_as_a_slow_one(alice, conversa
     def read_here(work, *args, **_options):
         return work(*args)
 
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", read_here)
-    monkeypatch.setattr("chat.attachments.extraction.COSTLY_S", -1)
+    monkeypatch.setattr("chat.files.extraction.run_in_process", read_here)
+    monkeypatch.setattr("chat.files.extraction.COSTLY_S", -1)
 
     names = ["fine.pdf", *["broken.pdf"] * 4]
     contents = [make_pdf("Fine"), *[b"%PDF-1.7 nothing else"] * 4]
@@ -316,7 +303,7 @@ def test_file_that_waited_for_those_of_others_is_not_called_slow(alice, conversa
     def no_process(*_args: object, **_options: object) -> None:
         raise NoProcessError
 
-    monkeypatch.setattr("chat.attachments.extraction.run_in_process", no_process)
+    monkeypatch.setattr("chat.files.extraction.run_in_process", no_process)
 
     error = upload(client_of(alice), conversation, "small.pdf", make_pdf("x")).json()["error"]
 

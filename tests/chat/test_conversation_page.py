@@ -221,9 +221,9 @@ def test_page_of_five_thousand_large_turns_is_bounded(client, alice, django_asse
     path = f"/chats/{conversation.pk}/"
     get(client, alice, path)
 
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         page = get(client, alice, path)
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         oldest = get(client, alice, f"{path}?since=1")
 
     assert asked(page) == questions(4_976, 5_000)

@@ -1,0 +1,38 @@
+"""Documents: who loaded what, and whether it could be read. No texts, and nothing can be changed here."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+
+from accounts.admin import ReadOnlyAdmin
+from chat.documents.collections import problem_of
+from chat.models import Document
+from reasoning.redaction import redact_text
+
+
+@admin.register(Document)
+class DocumentAdmin(ReadOnlyAdmin):
+    """Staff manage the site's documents on the pages of everybody; those of others they only count."""
+
+    list_display = ("shown_name", "collection", "owner", "media_type", "size", "pages", "status", "created_at")
+    list_filter = ("status", "media_type", "created_at")
+    fields = (*list_display, "problem_in_words", "is_cut", "changed_at")
+    list_select_related = ("collection__owner",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return super().get_queryset(request).defer("sealed_content")
+
+    @admin.display(description=gettext_lazy("name"), ordering="name")
+    def shown_name(self, document: Document) -> str:
+        return redact_text(document.name)
+
+    @admin.display(description=gettext_lazy("owner"), ordering="collection__owner")
+    def owner(self, document: Document) -> str:
+        return str(document.collection.owner or gettext_lazy("the site"))
+
+    @admin.display(description=gettext_lazy("problem"))
+    def problem_in_words(self, document: Document) -> str:
+        return redact_text(problem_of(document))

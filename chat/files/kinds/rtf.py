@@ -1,0 +1,13 @@
+"""Rich Text Format: its paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from striprtf.striprtf import rtf_to_text
+
+from chat.files.blocks import Block, Details, paragraphs
+
+
+def read(content: bytes, details: Details) -> Iterable[Block]:
+    return paragraphs(rtf_to_text(content.decode("latin-1"), errors="replace"))

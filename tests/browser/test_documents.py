@@ -1,0 +1,81 @@
+"""People's own documents in a browser: added, read, chosen for a chat, searched by the model, cited, opened."""
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.browser.looks import violations
+from tests.browser.upstream import calls, opening, reply, says
+
+LEASE = FilePayload(
+    name="lease.md", mimeType="text/markdown", buffer=b"# Lease\n\nIts lease ends on 30 June 2031, without an option."
+)
+PROGRAM = FilePayload(name="tool.exe", mimeType="x/y", buffer=b"MZ\0")
+DROPPED = """() => {
+  const files = new DataTransfer();
+  files.items.add(new File(["The Bryce site stores 412 pallets."], "dropped.txt", { type: "text/plain" }));
+  return files;
+}"""
+
+
+def test_document_is_added_chosen_searched_cited_and_opened(visit, connected, model):
+    demo = visit(connected)
+    page = demo.page
+    demo.open("/documents/")
+    page.get_by_label("Name").fill("Leases")
+    demo.submits(page.get_by_role("button", name="Create collection"))
+    page.get_by_label("Add documents").set_input_files([LEASE, PROGRAM])
+    expect(page.locator("#uploads [role=alert]")).to_contain_text("tool.exe can’t be read.")
+    page.reload()  # what was added is read all the same
+    expect(page.locator("[data-status=ready]")).to_contain_text("lease.md")
+    dropped = page.evaluate_handle(DROPPED)
+    page.locator("#main").dispatch_event("dragover", {"dataTransfer": dropped})
+    page.locator("#main").dispatch_event("drop", {"dataTransfer": dropped})
+    expect(page.locator("[data-status=ready]")).to_have_count(2)
+    assert violations(page) == []
+
+    demo.starts_chat()
+    page.locator(".collections > summary").click()
+    page.get_by_label("Only these:").check()
+    page.get_by_label("Leases").check()
+    assert violations(page) == []
+    page.get_by_role("button", name="Use these").click()
+    expect(page.locator(".collections__label")).to_have_text("Leases")
+    model.script(
+        [
+            reply(*calls("searchDocuments", '{"query": "when does the lease end"}')),
+            reply(says(opening("Searched the documents.", "Quoted one."), "“Its lease ends on 30 June 2031” [1].")),
+        ]
+    )
+    demo.asks("When does the lease end?").ends()
+    page.locator("[data-answer] a[data-citation]").first.click()
+
+    expect(page.locator("#reader [data-cited] mark")).to_have_text("Its lease ends on 30 June 2031")
+    demo.submits(page.get_by_role("link", name="Open full page"))
+    expect(page.locator("#main [data-cited] mark")).to_have_text("Its lease ends on 30 June 2031")
+    assert violations(page) == []
+
+
+@pytest.mark.slow
+def test_documents_are_added_chosen_and_deleted_without_script(visit, offline):
+    demo = visit(offline, java_script_enabled=False)
+    page = demo.page
+    demo.open("/documents/")
+    page.get_by_label("Name").fill("Papers")
+    demo.submits(page.get_by_role("button", name="Create collection"))
+    page.get_by_label("Add documents").set_input_files([LEASE, PROGRAM])
+    demo.submits(page.get_by_role("button", name="Add", exact=True))
+    expect(page.locator(".notices")).to_contain_text("1 document was added.")
+    expect(page.locator(".notices")).to_contain_text("tool.exe can’t be read.")
+
+    demo.starts_chat()
+    page.locator(".collections > summary").click()
+    page.get_by_label("No documents").check()
+    demo.submits(page.get_by_role("button", name="Use these"))
+    expect(page.locator(".collections__label")).to_have_text("No documents")
+
+    demo.open("/documents/")
+    demo.submits(page.get_by_role("link", name="Papers"))
+    demo.submits(page.get_by_role("link", name="Delete lease.md"))
+    expect(page.get_by_text("No answer cites it.")).to_be_visible()
+    demo.submits(page.get_by_role("button", name="Delete"))
+    expect(page.get_by_text("No documents yet.")).to_be_visible()

@@ -1,0 +1,301 @@
+"""The pages of people's documents: collections, uploads and their state, the reader, originals, and who may what."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from lxml.html import fromstring
+
+from accounts.models import User
+from chat.documents import sources, worker
+from chat.documents.access import reader_of
+from chat.models import Collection, Document, DocumentPassage, Project
+from chat.tools.base import SearchQuery
+from reasoning.events import AssistantMessage
+from tests.chat.attached import make_pdf
+from tests.chat.card_samples import words
+from tests.chat.document_samples import accept, load, word
+from tests.chat.shared_talk import unzipped
+from tests.factories import PASSWORD, client_of, end_turn, make_conversation, make_user, open_turn, sign_in_staff
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+HTMX = {"HX-Request": "true"}
+LEASE = b"# Storage\n\nThe Bryce site stores 412 pallets.\n\n# Lease\n\nIts lease ends on 30 June 2031."
+
+
+@pytest.fixture
+def collection(alice):
+    return Collection.objects.create(owner=alice, name="Sites")
+
+
+@pytest.fixture
+def of_site(db):
+    return Collection.objects.create(owner=None, name="Handbooks")
+
+
+@pytest.fixture
+def client(alice):
+    return client_of(alice)
+
+
+def polling(page: Any) -> str:
+    return str(fromstring(page.text).xpath("string(//*[@id='documents']/@hx-trigger)"))
+
+
+def add(client: Client, collection: Collection, *names: str, content: bytes = LEASE, **headers: str) -> Any:
+    files = [SimpleUploadedFile(name, b"MZ\0" if name.endswith(".exe") else content) for name in names]
+    return client.post(collection.get_absolute_url(), {"files": files}, headers=headers, follow=not headers)
+
+
+def cite(owner: User, document: Document) -> None:
+    """Have an answer of this person cite the first passage of a document."""
+    url = f"{document.get_absolute_url()}{document.passages.first().anchor}"
+    turn = open_turn(make_conversation(owner=owner).pk, text="When?")
+    end_turn(turn, [AssistantMessage(text="In 2031. [1]", citations=({"ref": 1, "url": url},))])
+
+
+def texts(page: Any, path: str) -> list[str]:
+    """Return the texts of the elements at an XPath, white space folded."""
+    return [words([found]) for found in fromstring(page.text).xpath(path)]
+
+
+def test_collection_is_created_renamed_and_deleted(alice, client):
+    created = client.post("/documents/", {"name": "  Site \n papers "}, follow=True)
+    made = alice.collections.get()
+    assert (made.name, "No documents yet." in created.text) == ("Site papers", True)
+
+    client.post(made.get_absolute_url(), {"rename": "1", "name": "Leases"})
+    assert texts(client.get("/documents/"), "//*[@class='selectable']//a") == ["Leases"]
+    cite(alice, load(made, "lease.md", LEASE))
+    asked = client.get(f"{made.get_absolute_url()}delete/")
+    assert "1 document is deleted with the collection." in asked.text
+    assert "1 answer cites it." in asked.text
+    client.post(f"{made.get_absolute_url()}delete/")
+    assert [*Collection.objects.all(), *DocumentPassage.objects.all()] == []
+
+
+@pytest.mark.parametrize("name", ["", " ", "n" * 81])
+def test_name_that_does_not_fit_is_refused_and_not_lost(client, collection, name):
+    for address, form in (("/documents/", {}), (collection.get_absolute_url(), {"rename": "1"})):
+        refused = client.post(address, {**form, "name": name})
+
+        assert (refused.status_code, "between 1 and 80 characters" in refused.text) == (400, True)
+        assert f'value="{name}"' in refused.text
+    assert [each.name for each in Collection.objects.all()] == ["Sites"]
+
+
+def test_several_files_are_added_and_their_state_is_shown_until_they_are_read(client, collection):
+    page = add(client, collection, "lease.md", "Ünlike.md", "tool.exe")
+
+    assert texts(page, "//*[@class='notices']//p")[0].startswith("tool.exe can’t be read.")
+    assert "2 documents were added." in page.text
+    assert "waiting to be read" in texts(page, "//*[@data-status='waiting']")[0]
+    assert "every 2s" in polling(page)
+    worker.read_waiting()
+    part = client.get(collection.get_absolute_url(), headers=HTMX)
+    assert "<html" not in part.text
+    assert "every 2s" not in polling(part)
+    assert sorted(texts(part, "//*[@data-status='ready']//a[@dir]")) == ["lease.md", "Ünlike.md"]
+
+
+def test_document_says_its_pages_or_why_it_cannot_be_read(client, collection):
+    load(collection, "two.pdf", make_pdf("One.", "Two."))
+    load(collection, "locked.pdf", make_pdf("Secret.", password="s"))
+
+    shown = texts(client.get(collection.get_absolute_url()), "//*[@class='documents']/li")
+
+    assert [line for line in shown if "2 pages" in line and line.startswith("two.pdf")]
+    assert [line for line in shown if "locked.pdf is protected by a password." in line]
+
+
+def test_script_uploads_one_file_and_gets_its_refusal_in_words(client, collection, settings):
+    assert add(client, collection, "lease.md", **HTMX).status_code == 201
+    settings.DOCUMENTS_PER_COLLECTION = 1
+
+    refused = add(client, collection, "other.md", **HTMX)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (200, "too_many")
+    assert [document.name for document in collection.documents.all()] == ["lease.md"]
+
+
+def test_long_lists_have_pages(client, collection, monkeypatch):
+    monkeypatch.setattr("chat.pages.documents.PAGE_DOCUMENTS", 2)
+    for name in ("a.md", "b.md", "c.md"):
+        accept(collection, name, LEASE)
+
+    assert texts(client.get(collection.get_absolute_url(), {"page": "2"}), "//*[@class='documents']//a[@dir]") == [
+        "c.md"
+    ]
+    assert len(texts(client.get(collection.get_absolute_url(), {"page": "x"}), "//*[@class='documents']//a[@dir]")) == 2
+
+
+def test_deletion_of_a_document_says_how_many_answers_cite_it(alice, client, collection):
+    document = load(collection, "lease.md", LEASE)
+    cite(alice, document)
+    address = f"{document.get_absolute_url()}delete/"
+
+    assert "1 answer cites it." in client.get(address).text
+    assert client.post(address)["Location"] == collection.get_absolute_url()
+    gone = client.get(document.get_absolute_url())
+    assert (gone.status_code, "The document was deleted" in gone.text) == (404, True)
+
+
+def test_reader_shows_sections_pages_and_the_cited_words(client, collection):
+    document = load(collection, "report.docx", word())
+    passage = document.passages.get()
+    address = f"{document.get_absolute_url()}?passage={passage.anchor[1:]}&quote=stores 412 pallets"
+
+    page, panel = client.get(address), client.get(address, headers=HTMX)
+
+    assert texts(page, "//h1") == ["Site report"]
+    assert texts(page, "//section/h2") == ["Storage › Pallets"]
+    for shown in (page, panel):
+        assert texts(shown, "//*[@data-cited]//mark") == ["stores 412 pallets"]
+        assert texts(shown, "//*[@data-passage]//td") == ["Rent", "9,200"]
+    assert "<html" not in panel.text
+    document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
+    assert texts(client.get(document.get_absolute_url()), "//p[contains(@class, 'passage__page')]") == [
+        "Page 1",
+        "Page 2",
+    ]
+
+
+def test_long_document_is_shown_in_parts(client, collection, monkeypatch):
+    monkeypatch.setattr("chat.filings.reader.PART_PASSAGES", 2)
+    pages = [f"Page number {number} of the lease." for number in range(5)]
+    document = load(collection, "long.pdf", make_pdf(*pages))
+    last = document.passages.last()
+
+    page = client.get(document.get_absolute_url(), {"passage": last.anchor[1:]})
+
+    assert [text.endswith(pages[4]) for text in texts(page, "//*[@data-passage]")] == [True]
+    assert texts(page, "//nav[contains(@class, 'reader-parts')]/span") == ["Part 3 of 3"]
+    assert len(texts(client.get(document.get_absolute_url()), "//*[@data-passage]")) == 2
+
+
+def test_original_is_a_download_that_is_no_page_of_this_site(client, collection):
+    document = load(collection, "a”b.html", b"<script>alert(1)</script><p>Its lease ends.</p>")
+
+    answer = client.get(f"{document.get_absolute_url()}file/")
+
+    assert answer.content == b"<script>alert(1)</script><p>Its lease ends.</p>"
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["Content-Disposition"].startswith("attachment;")
+    assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_everybody_reads_what_is_the_sites_and_nobody_changes_it(client, of_site):
+    document = load(of_site, "rules.md", LEASE)
+    page = client.get(of_site.get_absolute_url())
+
+    assert "Handbooks" in client.get("/documents/").text
+    assert not texts(page, "//*[@type='file' or @name='rename' or @data-icon='delete']")
+    assert client.get(document.get_absolute_url()).status_code == 200
+    assert client.get(f"{document.get_absolute_url()}file/").content == LEASE
+    changes = [
+        client.post("/documents/", {"name": "Mine", "site": "on"}),
+        add(client, of_site, "x.md", **HTMX),
+        client.post(of_site.get_absolute_url(), {"rename": "1", "name": "Mine"}),
+        client.post(f"{of_site.get_absolute_url()}delete/"),
+        client.post(f"{document.get_absolute_url()}delete/"),
+    ]
+    assert {change.status_code for change in changes} == {403}
+    assert [each.name for each in (*Collection.objects.all(), *Document.objects.all())] == ["Handbooks", "rules.md"]
+
+
+def test_staff_manage_what_is_the_sites_by_permission(alice):
+    staff, without = Client(), client_of(make_user("tess", is_staff=True))
+    sign_in_staff(staff)
+
+    made = staff.post("/documents/", {"name": "Rules", "site": "on"}, follow=True)
+    of_site = Collection.objects.get(owner=None)
+    add(staff, of_site, "rules.md", **HTMX)
+
+    assert "A collection of this site" in made.text
+    assert add(without, of_site, "other.md", **HTMX).status_code == 403
+    assert client_of(alice).get(of_site.documents.get().get_absolute_url()).status_code == 200
+    assert staff.post(f"{of_site.get_absolute_url()}delete/").status_code == 302
+    assert not Collection.objects.exists()
+
+
+def test_tools_read_what_was_chosen_for_the_conversation_or_its_project(alice, client, collection, of_site):
+    project = Project.objects.create(owner=alice, name="Harbour")
+    conversation = make_conversation(owner=alice)
+    load(collection, "lease.txt", LEASE)
+    load(of_site, "rules.txt", LEASE)
+
+    def found() -> set[str]:
+        answer = sources.search(SearchQuery(text="pallets", kinds=("document",)), reader_of(conversation.pk))
+        return {passage.title for passage in answer.passages}
+
+    address = f"/chats/{conversation.pk}/collections/"
+    assert found() == {"lease.txt", "rules.txt"}
+    client.post(project.get_absolute_url(), {"reads": "some", "collection": of_site.pk.hex})
+    client.post(f"/chats/{conversation.pk}/manage/", {"do": "move", "project": project.pk})
+    assert found() == {"rules.txt"}
+    picker = client.post(address, {"reads": "some", "collection": collection.pk.hex}, headers=HTMX)
+    assert (found(), texts(picker, "//*[@class='collections__label']")) == ({"lease.txt"}, ["Sites"])
+    assert client.post(address, {"reads": "none"})["Location"] == conversation.get_absolute_url()
+    assert (found(), "No documents" in client.get(conversation.get_absolute_url()).text) == (set(), True)
+    client.post(address, {"reads": "all"})
+    assert found() == {"rules.txt"}
+    assert client.post(address, {"reads": "some", "collection": "x"}).status_code == 404
+    assert client.post(address, {}).status_code == 404
+
+
+def test_what_is_somebody_elses_is_found_at_no_door(alice, bob, collection):
+    """The addresses that name a collection or a document are all tried in test_access; these name one otherwise."""
+    document = load(collection, "lease.md", LEASE)
+    conversation, project = make_conversation(owner=bob), Project.objects.create(owner=bob, name="Mine")
+    stranger = client_of(bob)
+    url = f"{document.get_absolute_url()}{document.passages.first().anchor}"
+    chosen = {"reads": "some", "collection": collection.pk.hex}
+    form = json.dumps({"collections": [collection.pk.hex]})
+
+    refused = [
+        stranger.post(f"/chats/{conversation.pk}/collections/", chosen),
+        stranger.post(project.get_absolute_url(), chosen),
+        stranger.patch(f"/api/chats/{conversation.pk}/", form, content_type="application/json"),
+    ]
+
+    assert {answer.status_code for answer in refused} == {404}
+    # Even if a choice of an earlier time names it.
+    conversation.collection_ids = [collection.pk.hex]
+    conversation.save()
+    reader = reader_of(conversation.pk)
+    assert sources.search(SearchQuery(text="pallets", kinds=("document",)), reader).passages == ()
+    assert sources.read(url, reader).passages == ()
+    assert sources.entries(reader, ("document",)) == []
+    for address in ("/documents/", "/api/documents/collections/", conversation.get_absolute_url()):
+        assert "Sites" not in stranger.get(address).text
+    assert "Sites" not in unzipped(stranger.get("/data/export/"))["account.json"]
+
+
+def test_export_and_deletion_of_the_account_know_documents(alice, client, collection, of_site):
+    document = load(collection, "lease.md", LEASE)
+    load(of_site, "rules.md", LEASE)
+
+    files = unzipped(client.get("/data/export/"))
+
+    assert files[f"documents/sites-{collection.pk.hex[:8]}/{document.pk.hex[:8]}-lease.md"] == LEASE.decode()
+    assert not [name for name in files if "rules" in name]
+    assert json.loads(files["account.json"])["collections"] == [{"name": "Sites", "documents": ["lease.md"]}]
+    client.post("/data/delete-account/", {"password": PASSWORD})
+    assert [each.name for each in Document.objects.all()] == ["rules.md"]
+    assert not DocumentPassage.objects.filter(document=document.pk).exists()
+
+
+def test_staff_list_documents_without_their_texts(collection):
+    load(collection, "lease.md", LEASE)
+    staff = Client()
+    sign_in_staff(staff)
+
+    listed = staff.get("/admin/chat/document/")
+    shown = staff.get(f"/admin/chat/document/{Document.objects.get().pk}/change/")
+
+    assert "lease.md" in listed.text
+    assert "412 pallets" not in listed.text + shown.text
+    assert staff.post("/admin/chat/document/add/").status_code == 403

@@ -1,0 +1,312 @@
+"""Documents on their way into a collection: what is read of each kind, limits, replacement, and dead processes."""
+
+import subprocess
+import sys
+import zlib
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+from django.db import connection
+
+from chat.documents import loading, worker
+from chat.documents.access import Reader
+from chat.documents.search import read_passages, search_passages
+from chat.eventlog import documents, leases
+from chat.models import Collection, Document
+from chat.tools.base import SearchQuery
+from chat.validation import InvalidInputError
+from reasoning.events import AssistantMessage
+from tests.chat.attached import make_form, make_pdf
+from tests.chat.document_samples import (
+    accept,
+    archive,
+    book,
+    changed,
+    load,
+    mail,
+    pdf,
+    slides,
+    word,
+    workbook,
+)
+from tests.factories import end_turn, make_conversation, make_user, open_turn
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+CANARY = "canary-of-the-document"
+LONG = "The warehouse keeps its records for ten years. " * 20
+NOTES = f"# Storage\n\nBryce stores 412 pallets. {LONG}\n\n# Lease\n\nIt ends in 2031. {LONG}"
+
+
+@pytest.fixture
+def collection(alice):
+    return Collection.objects.create(owner=alice, name="Sites")
+
+
+def reader_for(collection):
+    return Reader(make_conversation(owner=collection.owner).pk, collection.owner_id, (collection.pk,))
+
+
+def found(collection, text):
+    return search_passages(SearchQuery(text=text), reader_for(collection)).passages
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "passages"),
+    [
+        (
+            "report.docx",
+            word(),
+            [("Storage › Pallets", 0, "Storage\nPallets\nThe Bryce site stores 412 pallets.\n\nRent | 9,200")],
+        ),
+        ("sites.xlsx", workbook(), [("Sites", 0, "Sites\nSite | Pallets | Share\nBryce | 412 | 12.5%\nfar away")]),
+        (
+            "talk.pptx",
+            slides(),
+            [
+                ("Storage", 1, "Storage\nThe Bryce site stores 412 pallets."),
+                ("Lease", 2, "Lease\nIts lease ends on 30 June 2031.\n\nAsk about renewal."),
+            ],
+        ),
+        (
+            "sites.epub",
+            book(),
+            [
+                (
+                    "Storage",
+                    0,
+                    "Storage\nThe Bryce site stores 412 pallets.\n\nLease\nIts lease ends on 30 June 2031.",
+                )
+            ],
+        ),
+        (
+            "lease.eml",
+            mail(),
+            [
+                (
+                    "Lease of Bryce",
+                    0,
+                    "Lease of Bryce\nFrom: ada@example.org\nTo: alice@example.org\n\n"
+                    "The lease ends on 30 June 2031.\n\nAttachments: lease.pdf",
+                )
+            ],
+        ),
+        ("two.pdf", pdf("Storage", "Lease"), [("Storage", 1, "Storage"), ("Lease", 2, "Lease")]),
+        ("page.html", b"<html><h1>A</h1><h2>B</h2><p>C</p></html>", [("A › B", 0, "A\nB\nC")]),
+        ("read.md", b"# A\n\n```\n# no heading\n```\n", [("A", 0, "A\n```\n# no heading\n```")]),
+        ("table.csv", b"Site;Pallets\nBryce;412\n", [("", 0, "Site | Pallets\nBryce | 412")]),
+        ("two.txt", b"First.\fSecond.", [("", 1, "First."), ("", 2, "Second.")]),
+        ("old.rtf", rb"{\rtf1 Bryce stores 412 pallets.\par}", [("", 0, "Bryce stores 412 pallets.")]),
+    ],
+)
+def test_passages_of_each_kind(collection, name, content, passages):
+    document = load(collection, name, content)
+
+    assert (document.status, document.problem) == ("ready", "")
+    assert list(document.passages.values_list("section", "page", "text")) == passages
+    assert documents.content_of(document) == content
+
+
+def test_title_and_pages_are_those_that_the_file_states(collection):
+    document = load(collection, "two.pdf", pdf("Storage", "Lease"))
+
+    assert (document.title, document.pages, document.is_cut) == ("Site report", 2, False)
+
+
+def test_value_that_was_typed_into_a_form_is_found_on_its_page(collection):
+    field = {"/FT": "/Tx", "/T": "landlord", "/V": "Northwind"}
+    load(collection, "form.pdf", make_form([], [field]))
+
+    (passage,) = found(collection, "Northwind")
+
+    assert (passage.page, passage.kind) == (2, "document")
+    assert "landlord: Northwind" in passage.text
+
+
+def bomb_of_a_page() -> bytes:
+    """Return a PDF of a page whose content unpacks to more than a process may have."""
+    packer = zlib.compressobj(9)
+    drawn = b"BT /F1 12 Tf (more) Tj ET " * 40_000
+    stream = b"".join(packer.compress(drawn) for _each in range(1_100)) + packer.flush()
+    objects = (
+        b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj "
+    )
+    head = b"4 0 obj<</Length " + str(len(stream)).encode() + b"/Filter/FlateDecode>>stream\n"
+    return b"%PDF-1.4\n" + objects + head + stream + b"\nendstream endobj\ntrailer<</Root 1 0 R>>"
+
+
+LAUGHS = b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "%s">]><x>&b;</x>' % (b"&a;" * 1_000)
+OUTSIDE = (
+    b'<!DOCTYPE w [<!ENTITY e SYSTEM "file:///etc/passwd">]><w:document xmlns:w="http://schemas.openxmlformats.org/'
+    b'wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>&e;</w:t></w:r></w:p></w:body></w:document>'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("bomb.docx", changed(word(), "word/document.xml", b" " * (101 * 1024**2)), "memory"),
+        ("bomb.epub", archive({"META-INF/container.xml": b"x", **{f"{n}": b"x" for n in range(20_001)}}), "memory"),
+        ("laughs.xlsx", changed(workbook(), "xl/workbook.xml", LAUGHS), "empty"),
+        ("outside.docx", changed(word(), "word/document.xml", OUTSIDE), "empty"),
+        ("nested.eml", b"Subject: x\n" + b"Content-Type: message/rfc822\n\n" * 3_000, "unreadable"),
+        ("scan.pdf", make_pdf(""), "scan"),
+        ("locked.pdf", make_pdf("x", password="secret"), "encrypted"),
+        ("broken.pdf", b"%PDF-1.7 nothing", "unreadable"),
+        ("bomb.pdf", bomb_of_a_page(), "memory"),
+        ("blank.txt", b" \n ", "empty"),
+    ],
+)
+def test_file_that_cannot_be_read_says_why_and_holds_nothing_up(collection, name, content, problem):
+    accept(collection, "a-good.txt", b"Bryce stores 412 pallets.")
+    accept(collection, name, content)
+    accept(collection, "z-good.txt", b"Bryce stores 412 pallets.")
+
+    assert worker.read_waiting() == 3
+
+    read = dict(collection.documents.values_list("name", "problem"))
+    assert read == {"a-good.txt": "", name: problem, "z-good.txt": ""}
+    assert len(found(collection, "pallets")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "words"),
+    [
+        ("empty.txt", b"", "unsupported_type", "empty.txt is empty."),
+        ("tool.exe", b"MZ\x00\x01", "unsupported_type", "tool.exe can’t be read. Allowed are text, PDF, DOCX"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "unsupported_type", "old.doc is of an old Office format."),
+        ("zip.docx", archive({"a": b"b"}), "unsupported_type", "zip.docx can’t be read."),
+        ("big.txt", b"x" * 2001, "too_large", "big.txt is too large"),
+        ("quota.txt", b"x" * 1999, "quota", "quota.txt was not added: your documents would use more than"),
+    ],
+)
+def test_file_that_is_not_accepted_is_named_with_the_reason(collection, alice, settings, name, content, code, words):
+    settings.DOCUMENT_MAX_BYTES, settings.DOCUMENT_QUOTA_BYTES = 2000, 2500
+    accept(collection, "first.txt", b"x" * 600, person=alice)
+
+    with pytest.raises(InvalidInputError) as refused:
+        accept(collection, name, content, person=alice)
+
+    assert (refused.value.code, refused.value.field) == (code, "files")
+    assert refused.value.message.startswith(words)
+    assert collection.documents.count() == 1
+
+
+def test_collection_that_is_full_takes_a_new_copy_of_what_it_has(collection, settings):
+    settings.DOCUMENTS_PER_COLLECTION = 1
+    load(collection, "notes.md", b"First copy.")
+
+    with pytest.raises(InvalidInputError, match="at most 1 documents"):
+        accept(collection, "other.md", b"Another.")
+    assert load(collection, "notes.md", b"Second copy.").passages.get().text == "Second copy."
+
+
+def test_file_that_is_loaded_again_unchanged_stays_as_it_is(collection):
+    first = load(collection, "notes.md", NOTES.encode())
+
+    again = accept(collection, "notes.md", NOTES.encode())
+
+    assert (again.pk, again.status, again.changed_at) == (first.pk, "ready", first.changed_at)
+
+
+def test_citations_of_unchanged_passages_survive_a_new_copy(collection):
+    load(collection, "notes.md", NOTES.encode())
+    before = {passage.text: passage.url for passage in found(collection, "warehouse pallets 2031")}
+
+    load(collection, "notes.md", f"# Foreword\n\nNew. {LONG}\n\n{NOTES}".encode())
+
+    kept = {passage.text: passage.url for passage in found(collection, "warehouse pallets 2031 Foreword")}
+    assert len(kept) == len(before) + 1
+    for text, url in before.items():
+        (passage,) = read_passages(url, reader_for(collection)).passages
+        assert passage.text == text
+
+
+def test_copy_that_came_while_the_last_one_was_read_is_read_itself(collection):
+    document = accept(collection, "notes.md", b"First copy.")
+    assert loading.claim(document)
+    accept(collection, "notes.md", b"Second copy.")
+
+    loading.read(document)
+
+    document.refresh_from_db()
+    assert (document.status, document.passages.count()) == ("waiting", 0)
+    assert load(collection, "notes.md", b"Second copy.").passages.get().text == "Second copy."
+
+
+def test_document_of_a_process_that_was_killed_is_read_by_another(collection):
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as gone:
+        gone.wait()
+    host, _pid, start = leases.worker().rsplit(":", 2)
+    document = accept(collection, "notes.md", NOTES.encode())
+    reading = Document.objects.filter(pk=document.pk)
+    reading.update(status="reading", worker=f"{host}:{gone.pid}:{start}")
+
+    assert worker.read_waiting() == 1
+    assert reading.get().status == "ready"
+
+
+def test_document_that_a_living_process_reads_is_left_to_it(collection):
+    document = accept(collection, "notes.md", NOTES.encode())
+    assert loading.claim(document)
+
+    assert not loading.claim(document)
+    assert worker.read_waiting() == 0
+
+
+def test_deletion_says_how_many_answers_cite_a_document(collection, alice):
+    document = load(collection, "notes.md", NOTES.encode())
+    passage = found(collection, "pallets")[0]
+    for owner in (alice, alice, make_user("carol")):
+        turn = open_turn(make_conversation(owner=owner).pk, text="How many?")
+        end_turn(turn, [AssistantMessage(text="412 [1].", citations=({"url": passage.url},))])
+
+    assert loading.cited_by(document) == 2
+    loading.delete(document)
+    assert not found(collection, "pallets")
+
+
+def test_contents_are_stored_encrypted_and_passages_readable(collection, settings):
+    document = load(collection, "report.docx", changed(word(), "docProps/app.xml", CANARY.encode()))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sealed_content FROM chat_document")
+        stored = bytes(cursor.fetchone()[0])
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
+    call_command("rotate_keys", verbosity=0)
+    settings.CONTENT_KEYS = settings.CONTENT_KEYS[:1]
+
+    assert stored.startswith(b"gAAAA")
+    document.refresh_from_db()
+    assert documents.content_of(document).startswith(b"PK")
+
+
+def test_command_loads_folders_into_the_collection_of_a_person(alice, tmp_path, capsys):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "hidden.txt").write_text("hidden")
+    (tmp_path / "notes.md").write_text(NOTES)
+    (tmp_path / "two.pdf").write_bytes(pdf("Storage", "Lease"))
+    (tmp_path / "scan.pdf").write_bytes(make_pdf(""))
+    (tmp_path / "tool.exe").write_bytes(b"MZ\x00")
+
+    with pytest.raises(SystemExit):
+        call_command("load_documents", tmp_path, collection="Sites", owner="alice")
+
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [
+        "notes.md: Storage, 2 passages",
+        "two.pdf: Site report, 2 passages, 2 pages",
+        "2 documents loaded, 2 failed.",
+    ]
+    assert "scan.pdf has no text layer: it is a scan." in printed.err
+    assert "tool.exe can’t be read." in printed.err
+    assert Collection.objects.get(owner=alice).name == "Sites"
+
+
+def test_command_loads_into_a_collection_of_the_site_without_a_person(tmp_path, capsys):
+    (tmp_path / "notes.md").write_text("Bryce stores 412 pallets.")
+
+    call_command("load_documents", tmp_path / "notes.md", tmp_path / "notes.md")
+
+    assert Collection.objects.get().owner is None
+    assert capsys.readouterr().out.endswith("2 documents loaded.\n")
