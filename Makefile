@@ -70,7 +70,10 @@ writable:
 	@$(PIP) -r requirements.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
 
-.venv/.dev: requirements-dev.lock .venv/.app
+# The packages of packages/ are installed as links to their sources.
+.venv/.dev: requirements-dev.lock .venv/.app $(wildcard packages/*/pyproject.toml)
 	@echo "Installing the tools for tests."
 	@$(PIP) -r requirements-dev.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-index --no-deps --no-build-isolation \
+	$(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 	@touch $@

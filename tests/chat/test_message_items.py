@@ -6,10 +6,10 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chat.models import Conversation, Event
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, Talk, restart, stalled
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
 pytestmark = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract_server.fixture import running_contract_server
+from replay_contract_server.fixture import running_contract_server
 
 
 @pytest.fixture(scope="module")

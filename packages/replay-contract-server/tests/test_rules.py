@@ -1,8 +1,11 @@
 """Each rule: one request that passes, and one that fails by exactly that rule."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from tests.contract_server.cases import (
+from replay_contract_server.cases import (
     CALL,
     CHAT_CASES,
     LOOP,
@@ -17,7 +20,7 @@ from tests.contract_server.cases import (
     thought,
     without,
 )
-from tests.contract_server.client import (
+from replay_contract_server.client import (
     ask,
     assistant,
     call,
@@ -31,15 +34,24 @@ from tests.contract_server.client import (
     send,
     user,
 )
-from tests.contract_server.modes import MODES
+from replay_contract_server.modes import MODES
 
 FINE = {"content": "Fine."}
+README = Path(__file__).parent.parent / "README.md"
 
 
 def test_every_rule_that_can_refuse_has_a_case():
     refusing = {rule.id for mode in MODES.values() for rule in mode.rules} - {"V1"}
 
     assert {case.rule for case in (*CHAT_CASES, *RESPONSE_CASES)} >= refusing
+
+
+def test_readme_lists_every_rule_and_every_model():
+    text = README.read_text(encoding="utf-8")
+    in_table = re.findall(r"^\| ([A-Z]\d[^|]*) \|", text, re.MULTILINE)
+
+    assert set(", ".join(in_table).split(", ")) - {"G1", "G2"} == {r.id for mode in MODES.values() for r in mode.rules}
+    assert all(f"`{model}`" in text for mode in MODES.values() for model in mode.models)
 
 
 @pytest.mark.parametrize("case", [*CHAT_CASES, *RESPONSE_CASES], ids=lambda case: case.rule)

@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from tests.contract_server.client import ask, chat_request, receive, respond, response_request, send, user
-from tests.contract_server.fixture import running_contract_server
-from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
-from tests.contract_server.script import ScriptError, SseForm, parse_script
-from tests.contract_server.server import ContractServer
+from replay_contract_server.client import ask, chat_request, receive, respond, response_request, send, user
+from replay_contract_server.fixture import running_contract_server
+from replay_contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
+from replay_contract_server.script import ScriptError, SseForm, parse_script
+from replay_contract_server.server import ContractServer
 
 RAW = {CHAT_PATH: chat_request([user()]), RESPONSES_PATH: response_request([user()])}
 STALL = {"kind": "stall", "at": "event:2", "name": "gap"}

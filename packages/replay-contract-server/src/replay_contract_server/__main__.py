@@ -1,4 +1,4 @@
-"""Run the contract server by hand or as a child: ``python -m tests.contract_server --port 8089 --script demo.json``."""
+"""Run the contract server by hand or as a child process: a strict OpenAI-compatible model service on loopback."""
 
 import argparse
 import asyncio
@@ -6,8 +6,9 @@ import json
 import signal
 from pathlib import Path
 
-from tests.contract_server.script import parse_script
-from tests.contract_server.server import HOST, ContractServer
+from replay_contract_server import __version__
+from replay_contract_server.script import parse_script
+from replay_contract_server.server import HOST, ContractServer
 
 HERE = Path(__file__).parent
 
@@ -21,9 +22,10 @@ def main() -> None:
 
 
 def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.contract_server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m replay_contract_server", description=__doc__)
     parser.add_argument("--port", type=int, default=8089, help="0 for a free one")
-    parser.add_argument("--script", type=_script_path, help="a JSON file, in this folder or beside this module")
+    parser.add_argument("--script", type=_script_path, help="a JSON file; demo.json comes with the package")
+    parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("--port-file", type=Path, help="where to write the port once the server listens")
     return parser
 

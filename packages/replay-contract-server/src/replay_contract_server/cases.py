@@ -1,10 +1,10 @@
-"""For every rule a request that passes and one that is refused. The product's reading of refusals is tested with it."""
+"""For every rule a request that passes and one that is refused: also for tests of a client's reading of refusals."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract_server.client import assistant, call, called, output, result, said, user
-from tests.contract_server.ledger import Seal, account_of, seal
+from replay_contract_server.client import assistant, call, called, output, result, said, user
+from replay_contract_server.ledger import Seal, account_of, seal
 
 STEP = {"reasoning": "Look it up.", "tool_calls": [{"name": "look", "id": "a"}]}
 OTHER = {"reasoning": "Look again.", "tool_calls": [{"name": "look", "id": "b"}]}

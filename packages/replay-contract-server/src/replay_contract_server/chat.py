@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from tests.contract_server.faults import spoil_stream
-from tests.contract_server.frames import CREATED, DONE, SSE_HEADERS, Answer, Frame, count_usage, event, json_answer
-from tests.contract_server.ledger import TEXT_KEYS, Call, Step, signature_of
-from tests.contract_server.rules.base import CheckedRequest
-from tests.contract_server.script import Chunking, Pending, Reply, arguments_text
-from tests.contract_server.state import State
+from replay_contract_server.faults import spoil_stream
+from replay_contract_server.frames import CREATED, DONE, SSE_HEADERS, Answer, Frame, count_usage, event, json_answer
+from replay_contract_server.ledger import TEXT_KEYS, Call, Step, signature_of
+from replay_contract_server.rules.base import CheckedRequest
+from replay_contract_server.script import Chunking, Pending, Reply, arguments_text
+from replay_contract_server.state import State
 
 Delta = Mapping[str, Any]
 SNAPSHOT = "2026-01-01"  # services answer with a dated name of the model
@@ -98,7 +98,7 @@ def merge(deltas: Sequence[Delta]) -> dict[str, Any]:
     calls: dict[int, dict[str, Any]] = {}
     for delta in deltas:
         for key, value in delta.items():
-            before = message.get(key)
+            before: Any = message.get(key)
             if key == "tool_calls":
                 _merge_calls(calls, value or [])
             elif key not in ("hold", "role") and type(before) is type(value) and isinstance(value, str | list):

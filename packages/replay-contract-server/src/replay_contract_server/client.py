@@ -1,4 +1,4 @@
-"""A raw client for the self tests: it sends a request over one socket and stores every byte of the answer."""
+"""A raw client for tests: it sends a request over one socket and stores every byte of the answer."""
 
 import json
 import socket
@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
+from replay_contract_server.fixture import ContractHandle
+from replay_contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
 
 STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
 KEY = {"Authorization": "Bearer test"}

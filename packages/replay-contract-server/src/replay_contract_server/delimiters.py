@@ -1,4 +1,4 @@
-"""Delimiters as RULES.md spells them (normaliser 2), read independently of the normaliser, outside Markdown code."""
+"""Tags of thinking and scratchpads in a text, outside Markdown code. Shares no code with a parser under test."""
 
 import re
 

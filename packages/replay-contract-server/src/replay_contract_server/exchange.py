@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import pairwise
 
-from tests.contract_server.chat import chat_answer
-from tests.contract_server.faults import CONNECT, HEADERS, Place, error_answer, error_instead, places
-from tests.contract_server.frames import Answer, Frame, json_answer
-from tests.contract_server.ledger import account_of
-from tests.contract_server.modes import MODES, mode_of_model
-from tests.contract_server.responses import response_answer
-from tests.contract_server.rules.base import CHAT_PATH, CheckedRequest, Refusal, own, verdict
-from tests.contract_server.rules.general import G1, G2, bearer_of, read_object
-from tests.contract_server.script import Disconnect, ErrorEvent, MalformedSse, Pending, Stall, TimedFault
-from tests.contract_server.state import OpenStream, Record, State
-from tests.contract_server.wire import ClientGoneError, Connection, HttpRequest, head_bytes
+from replay_contract_server.chat import chat_answer
+from replay_contract_server.faults import CONNECT, HEADERS, Place, error_answer, error_instead, places
+from replay_contract_server.frames import Answer, Frame, json_answer
+from replay_contract_server.ledger import account_of
+from replay_contract_server.modes import MODES, mode_of_model
+from replay_contract_server.responses import response_answer
+from replay_contract_server.rules.base import CHAT_PATH, CheckedRequest, Refusal, own, verdict
+from replay_contract_server.rules.general import G1, G2, bearer_of, read_object
+from replay_contract_server.script import Disconnect, ErrorEvent, MalformedSse, Pending, Stall, TimedFault
+from replay_contract_server.state import OpenStream, Record, State
+from replay_contract_server.wire import ClientGoneError, Connection, HttpRequest, head_bytes
 
 EXHAUSTED = Refusal("The script has no reply left.", "contract_script_exhausted", status=500, type="server_error")
 ITEMS_IN_CHAT = own("items_in_chat", "The next reply of the script has items, which only Responses has.", status=500)

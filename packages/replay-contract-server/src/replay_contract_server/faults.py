@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.contract_server.frames import DONE, Answer, Frame, event, json_answer
-from tests.contract_server.rules.base import CheckedRequest
-from tests.contract_server.rules.opaque import any_ciphertext, unverifiable
-from tests.contract_server.script import (
+from replay_contract_server.frames import DONE, Answer, Frame, event, json_answer
+from replay_contract_server.rules.base import CheckedRequest
+from replay_contract_server.rules.opaque import any_ciphertext, unverifiable
+from replay_contract_server.script import (
     WORDINGS,
     BodyKind,
     ContextOverflow,

@@ -1,7 +1,7 @@
 """The contract server for tests: ``with running_contract_server() as upstream`` in a thread of this process.
 
 ``ContractHandle`` drives a server through its control routes, so it works with a child process as well:
-``ContractHandle(port)`` with the port that ``python -m tests.contract_server --port 0 --port-file PATH`` wrote.
+``ContractHandle(port)`` with the port that ``python -m replay_contract_server --port 0 --port-file PATH`` wrote.
 
 The model decides the API: ``gpt-5-mini`` and ``gpt-5.4`` are served over Responses, all others over chat completions.
 """
@@ -15,7 +15,7 @@ from http.client import HTTPConnection
 from queue import Queue
 from typing import Any
 
-from tests.contract_server.server import HOST, ContractServer
+from replay_contract_server.server import HOST, ContractServer
 
 STOP_TIMEOUT_S = 30
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contract_server.script import ErrorEvent, Usage
+from replay_contract_server.script import ErrorEvent, Usage
 
 CREATED = 1_767_225_600
 SSE_HEADERS = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}

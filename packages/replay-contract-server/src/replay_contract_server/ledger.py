@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tests.contract_server.script import text_of
+from replay_contract_server.script import text_of
 
 TEXT_KEYS = ("reasoning_content", "reasoning", "thinking")
 REASONING_KEYS = (*TEXT_KEYS, "reasoning_details")

@@ -5,13 +5,13 @@ A new dialect adds a row here and its rules under ``rules``.
 
 from dataclasses import dataclass
 
-from tests.contract_server.rules.abilities import ABILITY_RULES
-from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule
-from tests.contract_server.rules.chat import SHAPE_RULES
-from tests.contract_server.rules.general import GENERAL_RULES
-from tests.contract_server.rules.opaque import DETAILS_RULES, SIGNED_RULES
-from tests.contract_server.rules.responses import RESPONSES_RULES
-from tests.contract_server.rules.thinking import (
+from replay_contract_server.rules.abilities import ABILITY_RULES
+from replay_contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule
+from replay_contract_server.rules.chat import SHAPE_RULES
+from replay_contract_server.rules.general import GENERAL_RULES
+from replay_contract_server.rules.opaque import DETAILS_RULES, SIGNED_RULES
+from replay_contract_server.rules.responses import RESPONSES_RULES
+from replay_contract_server.rules.thinking import (
     GLM_RULES,
     KIMI_PRESERVED_RULES,
     KIMI_RULES,

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
-from tests.contract_server.chat import SNAPSHOT, cut
-from tests.contract_server.faults import spoil_stream
-from tests.contract_server.frames import CREATED, SSE_HEADERS, Answer, Frame, count_usage, event, json_answer
-from tests.contract_server.ledger import TEXT_KEYS, Call, Item, Seal, Step, seal
-from tests.contract_server.rules.base import CheckedRequest
-from tests.contract_server.script import (
+from replay_contract_server.chat import SNAPSHOT, cut
+from replay_contract_server.faults import spoil_stream
+from replay_contract_server.frames import CREATED, SSE_HEADERS, Answer, Frame, count_usage, event, json_answer
+from replay_contract_server.ledger import TEXT_KEYS, Call, Item, Seal, Step, seal
+from replay_contract_server.rules.base import CheckedRequest
+from replay_contract_server.script import (
     CallOutput,
     ErrorEvent,
     Knobs,
@@ -23,7 +23,7 @@ from tests.contract_server.script import (
     Reply,
     arguments_text,
 )
-from tests.contract_server.state import State
+from replay_contract_server.state import State
 
 IN_PROGRESS = {"status": "in_progress"}
 OUTCOMES = {

@@ -4,13 +4,13 @@ import asyncio
 import json
 from typing import Any
 
-from tests.contract_server.exchange import RefusedError, exchange, require_bearer, send_answer
-from tests.contract_server.frames import Answer, json_answer
-from tests.contract_server.modes import MODES
-from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, own
-from tests.contract_server.script import ScriptError, parse_script
-from tests.contract_server.state import State
-from tests.contract_server.wire import BadRequestError, ClientGoneError, Connection, HttpRequest
+from replay_contract_server.exchange import RefusedError, exchange, require_bearer, send_answer
+from replay_contract_server.frames import Answer, json_answer
+from replay_contract_server.modes import MODES
+from replay_contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, own
+from replay_contract_server.script import ScriptError, parse_script
+from replay_contract_server.state import State
+from replay_contract_server.wire import BadRequestError, ClientGoneError, Connection, HttpRequest
 
 HOST = "127.0.0.1"
 

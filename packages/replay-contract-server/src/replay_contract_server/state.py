@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract_server.ledger import Ledger
-from tests.contract_server.script import Script
-from tests.contract_server.wire import Connection, HttpRequest
+from replay_contract_server.ledger import Ledger
+from replay_contract_server.script import Script
+from replay_contract_server.wire import Connection, HttpRequest
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule
+from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule
 
 IMAGE_PARTS = ("image_url", "input_image")
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract_server.ledger import Ledger
-from tests.contract_server.script import Knobs
-from tests.contract_server.state import Record
+from replay_contract_server.ledger import Ledger
+from replay_contract_server.script import Knobs
+from replay_contract_server.state import Record
 
 CHAT_PATH = "/v1/chat/completions"
 RESPONSES_PATH = "/v1/responses"

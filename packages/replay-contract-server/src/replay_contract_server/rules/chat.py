@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.contract_server.ledger import REASONING_KEYS, calls_of
-from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
-from tests.contract_server.script import text_of
-from tests.delimiters import has_delimiter
+from replay_contract_server.delimiters import has_delimiter
+from replay_contract_server.ledger import REASONING_KEYS, calls_of
+from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule, own
+from replay_contract_server.script import text_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
@@ -111,7 +111,7 @@ def _reasoning_role(request: CheckedRequest) -> Refusal | None:
 def _tags(request: CheckedRequest) -> Refusal | None:
     for i, message in request.assistants():
         text = text_of(message.get("content"))
-        # The product sends code back as its model wrote it (product 27).
+        # In code a tag is text: an assistant may have explained it, and its words come back as it wrote them.
         if (found := next((tag for tag in TAGS if tag in text), None)) and has_delimiter(text):
             return own("tags_in_history", f"messages[{i}].content contains {found}.", f"messages.[{i}].content")
     return None

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract_server.rules.base import RESPONSES_PATH, CheckedRequest, Refusal, Rule, own
+from replay_contract_server.rules.base import RESPONSES_PATH, CheckedRequest, Refusal, Rule, own
 
 REASONING_CONTROLS = ("reasoning", "reasoning_effort", "thinking")
 PAIR_MODES = ("deepseek-r1", "deepseek-v3.2", "deepseek-v4", "glm-preserved")

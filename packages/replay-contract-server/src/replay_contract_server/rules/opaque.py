@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract_server.ledger import calls_of, signature_of
-from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
+from replay_contract_server.ledger import calls_of, signature_of
+from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 
 UNREADABLE = "Encrypted content could not be decrypted or parsed."
 UNSIGNED = "Function call is missing a thought_signature in functionCall parts."

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.contract_server.ledger import (
+from replay_contract_server.ledger import (
     REASONING_KEYS,
     IssuedItem,
     Item,
@@ -15,9 +15,9 @@ from tests.contract_server.ledger import (
     may_come_from,
     read_seal,
 )
-from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
-from tests.contract_server.rules.opaque import unverifiable
-from tests.contract_server.script import text_of
+from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule, own
+from replay_contract_server.rules.opaque import unverifiable
+from replay_contract_server.script import text_of
 
 OTHER_ID = "Encrypted content item_id did not match the target item id."
 ENCRYPTED = "reasoning.encrypted_content"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from tests.contract_server.ledger import REASONING_KEYS, Step, calls_of, reasoning_texts
-from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
+from replay_contract_server.ledger import REASONING_KEYS, Step, calls_of, reasoning_texts
+from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 
 # Their own rules say what an empty or null value means there.
 OWN_EMPTY_RULE = frozenset({"kimi", "kimi-preserved", "deepseek-r1", "deepseek-v3.2", "deepseek-v4"})
