@@ -27,7 +27,7 @@ DOCUMENTS = (
     "docs/subsystems/replay.md",
     "reasoning/RULES.md",
 )
-FOLDERS = "accounts|chat|config|deploy|docs|locale|reasoning|static|templates|tests"
+FOLDERS = "accounts|chat|config|deploy|docs|locale|packages|reasoning|static|templates|tests"
 
 
 def test_settings_page_and_env_example_are_generated_from_the_schema():
