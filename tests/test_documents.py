@@ -47,6 +47,21 @@ def test_commands_and_files_of_a_document_exist(name):
     assert [link for link in links if not link.exists()] == []
 
 
+def test_index_of_decisions_says_what_their_heads_say():
+    folder = ROOT / "docs/decisions"
+    head = r"# (\d{4}): (.+)\n\nDate: ([\d-]+)\. Status: ([a-z0-9 ]+)\.(?: Rule: (`product \d+`)\.)?\n"
+    rows = re.findall(r"^\| \[\d{4}\].*", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    expected = []
+    for path in sorted(folder.glob("0*.md")):
+        found = re.match(head, path.read_text(encoding="utf-8"))
+        assert found, path.name
+        number, title, date, status, rule = found.groups()
+        assert path.name.startswith(f"{number}-")
+        expected.append(f"| [{number}]({path.name}) | {title} | {rule or '–'} | {date} | {status} |")
+    assert rows == expected
+
+
 def test_targets_that_readme_names_are_in_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)`", README, re.MULTILINE))
