@@ -23,6 +23,7 @@ DOCUMENTS = (
     "docs/subsystems/citations.md",
     "docs/subsystems/live-updates.md",
     "docs/subsystems/normalizer.md",
+    "docs/subsystems/process-state.md",
     "docs/subsystems/redaction.md",
     "docs/subsystems/replay.md",
     "reasoning/RULES.md",
@@ -45,6 +46,22 @@ def test_commands_and_files_of_a_document_exist(name):
     assert commands <= get_commands().keys()
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
     assert [link for link in links if not link.exists()] == []
+
+
+def test_every_module_with_state_of_its_process_is_on_the_page_of_it():
+    page = (ROOT / "docs/subsystems/process-state.md").read_text(encoding="utf-8")
+    signs = re.compile(
+        r"lru_cache|@cache$|^\s+global |create_task\(|ensure_future\(|to_thread\(|Thread\(|\bThreadPoolExecutor\(|"
+        r"^\w+(?:: [^=]+)? = (?:\w+\.)*(?:Weak\w+|Lock|Semaphore|Counter|defaultdict|ContextVar|local)\b[^|]*\(|"
+        r": ClassVar\[(?:int|Weak\w+)|^[a-z_]+: (?:dict|set)\[.*\] = ",
+        re.MULTILINE,
+    )
+    paths = [path for app in ("accounts", "chat", "config", "reasoning") for path in (ROOT / app).rglob("*.py")]
+    holders = [path for path in paths if signs.search(path.read_text(encoding="utf-8"))]
+
+    names = {path.relative_to(ROOT).as_posix() for path in holders if "migrations" not in path.parts}
+    assert len(names) > 20
+    assert {name for name in names if f"`{name}`" not in page} == set()
 
 
 def test_index_of_decisions_says_what_their_heads_say():
