@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEPLOYMENT = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
 DOCUMENTS = (
+    "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
     "docs/api.md",
     "docs/architecture.md",
     "docs/deployment.md",
@@ -41,7 +43,7 @@ def test_commands_and_files_of_a_document_exist(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     commands = set(re.findall(r"manage\.py ([a-z_]+)", text))
     paths = set(re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w./@-]*\w/?)", text))
-    links = {(ROOT / name).parent / link for link in re.findall(r"\]\(([^):#]+)\)", text)}
+    links = {(ROOT / name).parent / link for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", text)}
 
     assert commands <= get_commands().keys()
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
