@@ -1,4 +1,4 @@
-"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back. Ui R1 to R4.
+"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back.
 
 The replies hold at seeded places, so that each cut falls where the test says: before, while or after text comes.
 """

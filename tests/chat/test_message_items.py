@@ -49,7 +49,7 @@ def sent(upstream: ContractHandle) -> list[str]:
     return names
 
 
-# Items of the first response, the answer that is shown, and what the next request holds of it. Review A D1.
+# Items of the first response, the answer that is shown, and what the next request holds of it. Product 20.
 SHAPES: dict[str, tuple[list[Item], str, list[str]]] = {
     "two thoughts": (
         [THOUGHT, said(CHECK), THOUGHT, said(RATIO)],
