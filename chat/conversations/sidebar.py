@@ -76,7 +76,7 @@ def newest(
     fits = Q(is_pinned=True) | Q(project=None, place__lte=PAGE_SIZE + 1) | Q(place__lte=SHOWN_OF_PROJECT)
     listed = list(listed_conversations(person).alias(place=part).filter(fits).select_related("project"))
     others = [one for one in listed if not (one.is_pinned or one.project)]
-    groups, older_url = paged(others, reverse("chat:conversations"))
+    groups, older_url = group_page(others, reverse("chat:conversations"))
     # Today's group is there even if it is empty, for new conversations.
     today = _("Today")
     if groups and groups[0].label == today:
@@ -96,25 +96,25 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     if last is None:
         return newest(person)
     listed = listed_conversations(person).filter(is_pinned=False, project=None)
-    groups, older_url = paged(page_after(listed, last), reverse("chat:conversations"))
+    groups, older_url = group_page(page_after(listed, last), reverse("chat:conversations"))
     if groups and groups[0].label == day_label(last, timezone.localdate()):
         groups = (Group("", groups[0].conversations), *groups[1:])
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
 
 
-def archived(person: User, after: uuid.UUID | None, *, deleted: object = None) -> Sidebar:
+def read_archive(person: User, after: uuid.UUID | None, *, deleted: object = None) -> Sidebar:
     """Return a page of the archived conversations; ``deleted`` as for ``newest``."""
     listed = listed_conversations(person, is_archived=True)
     last = listed.filter(pk=after).first() if after else None
     undo = actions.find_deleted(person, deleted) if deleted else None
-    return Sidebar(*paged(page_after(listed, last), reverse("chat:archived")), undo=undo)
+    return Sidebar(*group_page(page_after(listed, last), reverse("chat:archived")), undo=undo)
 
 
 def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:
     """Return a page of the conversations of a project."""
     listed = listed_conversations(project.owner).filter(project=project)
     last = listed.filter(pk=after).first() if after else None
-    return Sidebar(*paged(page_after(listed, last), project.get_absolute_url()))
+    return Sidebar(*group_page(page_after(listed, last), project.get_absolute_url()))
 
 
 def search_results(person: User, query: str) -> Sidebar:
@@ -151,7 +151,7 @@ def page_after(listed: QuerySet[Conversation], last: Conversation | None) -> lis
     return list(listed[: PAGE_SIZE + 1])
 
 
-def paged(page: Sequence[Conversation], url: str) -> tuple[tuple[Group, ...], str]:
+def group_page(page: Sequence[Conversation], url: str) -> tuple[tuple[Group, ...], str]:
     """Return a page of a list in groups by day, and the URL of the next page or nothing."""
     older_url = f"{url}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
     today = timezone.localdate()

@@ -311,7 +311,7 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         with override(language):
             archive.writestr(f"conversations/{name}.md", as_markdown(export))
             archive.writestr(f"conversations/{name}.json", as_json(export))
-        return list(attachments.listed(conversation).exclude(sent_at=None).values_list("pk", flat=True))
+        return list(attachments.attachments_of(conversation).exclude(sent_at=None).values_list("pk", flat=True))
 
     # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))

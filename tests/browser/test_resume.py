@@ -1,4 +1,4 @@
-"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back. Ui R1 to R4.
+"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back.
 
 The replies hold at seeded places, so that each cut falls where the test says: before, while or after text comes.
 """
@@ -10,10 +10,10 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from replay_contract_server.fixture import ContractHandle
 from tests.browser.cable import Cable
 from tests.browser.people import Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 
 CUTS = 10
 DISCONNECTED = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_SOCKET", "WebSocket", "[object Event]"]

@@ -132,4 +132,4 @@ def test_lists_continue_a_page_at_a_time(alice, client):
     assert client.get(first.older_url).text.count('class="selectable__title"') == 1
     assert len(groups(alice)["Harbour"]) == sidebar.SHOWN_OF_PROJECT
     alice.conversations.update(archived_at="2026-01-01T00:00Z")
-    assert client.get(sidebar.archived(alice, None).older_url).text.count('class="selectable__title"') == 1
+    assert client.get(sidebar.read_archive(alice, None).older_url).text.count('class="selectable__title"') == 1
