@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run wheel test test-all bench snapshots screenshots cluster docs messages writable gettext
+.PHONY: help run wheel packages test test-all bench snapshots screenshots cluster docs messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -26,6 +26,11 @@ wheel: writable .venv/.dev  ## build and check dist/: wheel, source archive and 
 	@.venv/bin/check-wheel-contents dist/*.whl
 	@$(PY) -W ignore::UserWarning -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml --mc-type application \
 	--output-reproducible --of JSON -o dist/legible-chat.cdx.json
+
+packages: .venv/.dev  ## build and check dist/packages/: the packages for other projects, of the folder packages/
+	@rm -rf dist/packages
+	@for each in packages/*; do $(PY) -m build --no-isolation --outdir dist/packages $$each || exit 1; done
+	@.venv/bin/twine check --strict dist/packages/*
 
 test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about five minutes on two cores
 	@$(PY) -m tests.run fast
@@ -70,7 +75,10 @@ writable:
 	@$(PIP) -r requirements.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
 
-.venv/.dev: requirements-dev.lock .venv/.app
+# The packages of packages/ are installed as links to their sources.
+.venv/.dev: requirements-dev.lock .venv/.app $(wildcard packages/*/pyproject.toml)
 	@echo "Installing the tools for tests."
 	@$(PIP) -r requirements-dev.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-index --no-deps --no-build-isolation \
+	$(patsubst %/pyproject.toml,-e %,$(wildcard packages/*/pyproject.toml))
 	@touch $@

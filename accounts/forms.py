@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access.attempts import AttemptLimit, require_attempt, throttled
+from accounts.access.attempts import AttemptLimit, require_attempt, throttle_error
 from accounts.access.visibility import site_flags
 from accounts.models import AccessToken, User
 from accounts.preferences import HELP, LABELS, error_text, value_label, value_text
@@ -64,11 +64,11 @@ class SignInForm(AuthenticationForm):
         known_address = AttemptLimit("known-address", name, address)
         elsewhere = AttemptLimit("sign-in-name", name, allowed=FAILURES_OF_NAME_ALLOWED)
         if not attempts.take():
-            raise throttled(
+            raise throttle_error(
                 gettext("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes.")
             )
         if not known_address.is_remembered() and not elsewhere.take():
-            raise throttled(gettext("Too many failed attempts for this name. Try again in %(minutes)d minutes."))
+            raise throttle_error(gettext("Too many failed attempts for this name. Try again in %(minutes)d minutes."))
         cleaned = super().clean()
         attempts.reset()
         known_address.remember()

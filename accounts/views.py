@@ -113,7 +113,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/settings.html", {"form": form})
     form.save()
     with override(form.instance.language or get_language()):
-        return saved(request, "accounts:settings")
+        return redirect_to_saved(request, "accounts:settings")
 
 
 @never_cache
@@ -140,7 +140,7 @@ def reasoning_page(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/reasoning.html", shown)
     # The session's switch would hide the new default.
     request.session.pop(SHOW_REASONING, None)
-    return saved(request, "accounts:settings_reasoning")
+    return redirect_to_saved(request, "accounts:settings_reasoning")
 
 
 @require_POST
@@ -154,7 +154,7 @@ def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("accounts:settings_reasoning")
     profile.owner.reasoning = layer
     profile.owner.save(update_fields=["reasoning"])
-    return saved(request, "accounts:settings_reasoning")
+    return redirect_to_saved(request, "accounts:settings_reasoning")
 
 
 @require_POST
@@ -196,10 +196,10 @@ def toggle_choice(request: HtmxHttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return invalid_toggle(form)
     request.session[key] = form.cleaned_data["on"]
-    return toggled(request)
+    return respond_to_toggle(request)
 
 
-def toggled(request: HtmxHttpRequest) -> HttpResponse:
+def respond_to_toggle(request: HtmxHttpRequest) -> HttpResponse:
     """Respond with 204 to htmx, else redirect (303) to the form's ``next`` if that is an address of this site."""
     target = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
@@ -214,7 +214,7 @@ def invalid_toggle(form: ToggleForm) -> HttpResponse:
     return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
 
 
-def saved(request: HttpRequest, page: str) -> HttpResponseRedirect:
+def redirect_to_saved(request: HttpRequest, page: str) -> HttpResponseRedirect:
     """Redirect to a page of the settings, which says that they are saved."""
     messages.success(request, _("Saved."))
     return HttpResponseRedirect(reverse(page))

@@ -214,7 +214,7 @@ async def try_order(provider: Provider, target: RequestTarget, found: Findings) 
     """Ask with messages whose roles don't alternate."""
     target = replace(target, takes_tools=found.takes_tools, takes_system=found.takes_system, alternates_roles=False)
     tools = [_TOOL] * found.takes_tools
-    refusal = await refusal_of(provider, plan_request(_ODD_ORDER, ReasoningSettings(), bounded(target)), tools)
+    refusal = await refusal_of(provider, plan_request(_ODD_ORDER, ReasoningSettings(), limit_output(target)), tools)
     found.takes_any_order = judge(refusal, _OF_ORDER, found)
     found.order_reason = refusal.reason if refusal else ""
 
@@ -222,11 +222,11 @@ async def try_order(provider: Provider, target: RequestTarget, found: Findings) 
 async def try_images(provider: Provider, target: RequestTarget, found: Findings) -> None:
     """Ask about a small picture."""
     target = replace(target, takes_system=found.takes_system, takes_images=True)
-    refusal = await refusal_of(provider, plan_request((_PICTURE,), ReasoningSettings(), bounded(target)), ())
+    refusal = await refusal_of(provider, plan_request((_PICTURE,), ReasoningSettings(), limit_output(target)), ())
     found.takes_images = judge(refusal, _OF_IMAGES, found)
 
 
-def bounded(target: RequestTarget) -> RequestTarget:
+def limit_output(target: RequestTarget) -> RequestTarget:
     return replace(target, max_output_tokens=min(_MAX_OUTPUT_TOKENS, target.max_output_tokens or _MAX_OUTPUT_TOKENS))
 
 

@@ -177,7 +177,7 @@ class LegibleServer(Server):
             sockets = [each for each in self.connections if isinstance(each, WebSocketProtocol)]
             for each in sockets:
                 if each.state == each.STATE_OPEN:
-                    # Pages reconnect by themselves after 1012 (contracts: never 1000 or 1001).
+                    # Pages reconnect by themselves after 1012, never after 1000 or 1001.
                     each.sendCloseFrame(code=CLOSE_SERVICE_RESTART, isReply=False)
             await wait_until(lambda: all(each.state == each.STATE_CLOSED for each in sockets), CLOSE_TIMEOUT_S)
         finally:

@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEPLOYMENT = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
 DOCUMENTS = (
+    "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
     "docs/api.md",
     "docs/architecture.md",
     "docs/deployment.md",
@@ -23,11 +25,12 @@ DOCUMENTS = (
     "docs/subsystems/citations.md",
     "docs/subsystems/live-updates.md",
     "docs/subsystems/normalizer.md",
+    "docs/subsystems/process-state.md",
     "docs/subsystems/redaction.md",
     "docs/subsystems/replay.md",
     "reasoning/RULES.md",
 )
-FOLDERS = "accounts|chat|config|deploy|docs|locale|reasoning|static|templates|tests"
+FOLDERS = "accounts|chat|config|deploy|docs|locale|packages|reasoning|static|templates|tests"
 
 
 def test_settings_page_and_env_example_are_generated_from_the_schema():
@@ -40,11 +43,42 @@ def test_commands_and_files_of_a_document_exist(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     commands = set(re.findall(r"manage\.py ([a-z_]+)", text))
     paths = set(re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w./@-]*\w/?)", text))
-    links = {(ROOT / name).parent / link for link in re.findall(r"\]\(([^):#]+)\)", text)}
+    links = {(ROOT / name).parent / link for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", text)}
 
     assert commands <= get_commands().keys()
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
     assert [link for link in links if not link.exists()] == []
+
+
+def test_every_module_with_state_of_its_process_is_on_the_page_of_it():
+    page = (ROOT / "docs/subsystems/process-state.md").read_text(encoding="utf-8")
+    signs = re.compile(
+        r"lru_cache|@cache$|^\s+global |create_task\(|ensure_future\(|to_thread\(|Thread\(|\bThreadPoolExecutor\(|"
+        r"^\w+(?:: [^=]+)? = (?:\w+\.)*(?:Weak\w+|Lock|Semaphore|Counter|defaultdict|ContextVar|local)\b[^|]*\(|"
+        r": ClassVar\[(?:int|Weak\w+)|^[a-z_]+: (?:dict|set)\[.*\] = ",
+        re.MULTILINE,
+    )
+    paths = [path for app in ("accounts", "chat", "config", "reasoning") for path in (ROOT / app).rglob("*.py")]
+    holders = [path for path in paths if signs.search(path.read_text(encoding="utf-8"))]
+
+    names = {path.relative_to(ROOT).as_posix() for path in holders if "migrations" not in path.parts}
+    assert len(names) > 20
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
+def test_index_of_decisions_says_what_their_heads_say():
+    folder = ROOT / "docs/decisions"
+    head = r"# (\d{4}): (.+)\n\nDate: ([\d-]+)\. Status: ([a-z0-9 ]+)\.(?: Rule: (`product \d+`)\.)?\n"
+    rows = re.findall(r"^\| \[\d{4}\].*", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+    expected = []
+    for path in sorted(folder.glob("0*.md")):
+        found = re.match(head, path.read_text(encoding="utf-8"))
+        assert found, path.name
+        number, title, date, status, rule = found.groups()
+        assert path.name.startswith(f"{number}-")
+        expected.append(f"| [{number}]({path.name}) | {title} | {rule or '–'} | {date} | {status} |")
+    assert rows == expected
 
 
 def test_targets_that_readme_names_are_in_the_makefile():

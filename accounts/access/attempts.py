@@ -82,7 +82,7 @@ class AttemptLimit:
             return operation(fallback_cache)
 
 
-def throttled(message: str) -> ValidationError:
+def throttle_error(message: str) -> ValidationError:
     """Return the error of a form that was sent too often; ``is_throttled`` finds it."""
     return ValidationError(message, code="throttled", params={"minutes": WINDOW_S // 60})
 
@@ -90,7 +90,7 @@ def throttled(message: str) -> ValidationError:
 def require_attempt(limit: AttemptLimit) -> None:
     """Count an attempt of a form. Raises ValidationError where there were too many."""
     if not limit.take():
-        raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        raise throttle_error(gettext("Too many attempts. Try again in %(minutes)d minutes."))
 
 
 def is_throttled(form: forms.BaseForm) -> bool:

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST
 from accounts.access.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from accounts.forms import ToggleForm
 from accounts.models import AuditEntry, User
-from accounts.views import HtmxHttpRequest, invalid_toggle, toggled
+from accounts.views import HtmxHttpRequest, invalid_toggle, respond_to_toggle
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
@@ -42,7 +42,7 @@ def toggle(request: HtmxHttpRequest) -> HttpResponse:
     if not form.is_valid():
         return invalid_toggle(form)
     switch(user, request.session, **form.cleaned_data)
-    return toggled(request)
+    return respond_to_toggle(request)
 
 
 def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUID | None = None) -> None:

@@ -107,7 +107,7 @@ def listed_conversations() -> QuerySet[Conversation]:
     return Conversation.objects.filter(expires_at=None)
 
 
-def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
+def count_rows(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
     """Count the ``rows`` that have the listed object at ``path``, or their distinct values of ``field``."""
     # a subquery for each row shown: a join would group the whole table for one page of it
     own = rows.filter(**{path: OuterRef("pk")}).order_by().values(path)

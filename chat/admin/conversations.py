@@ -25,7 +25,7 @@ from chat.admin.base import (
     MaskedSearchMixin,
     OfConversation,
     ReadOnlyInline,
-    counted,
+    count_rows,
     listed_conversations,
     title_of,
 )
@@ -130,7 +130,7 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         found: QuerySet[Conversation] = super().get_queryset(request).filter(pk__in=listed_conversations())
-        return found.annotate(turns_=counted(Turn.objects.filter(is_active=True), "conversation"))
+        return found.annotate(turns_=count_rows(Turn.objects.filter(is_active=True), "conversation"))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Conversation | None:
         """Return it with a masked title, which heads the page: nothing is saved here."""
@@ -277,33 +277,33 @@ def facts_of(event_type: str, public: Mapping[str, Any], sees: Visibility) -> It
             if public.get("partial"):
                 yield _("Cut off"), _("yes")
             if sees.summary and (summary := public.get("summary")):
-                bullets = format_html_join("", "<li>{}</li>", ((masked(bullet),) for bullet in summary))
+                bullets = format_html_join("", "<li>{}</li>", ((mask(bullet),) for bullet in summary))
                 yield _("Summary"), format_html("<ul>{}</ul>", bullets)
             # the caller leaves out what is empty, so no citations are no row
             yield _("Citations"), len(public.get("citations") or ()) or ""
         case "reasoning" if sees.reasoning_possible:
-            yield _("Came as"), masked(public.get("source_field") or public.get("kind"))
+            yield _("Came as"), mask(public.get("source_field") or public.get("kind"))
             yield _("Tokens, estimated"), public.get("tokens_est") or ""
         case "tool_call" | "tool_result" if sees.trace:
-            yield _("Tool"), masked(public.get("name"))
+            yield _("Tool"), mask(public.get("name"))
             if isinstance(trace := public.get("trace"), Mapping):
                 # stored redacted; redacted again by the rules of today
                 [step] = redact_trace([trace])
-                yield _("Tool"), masked(step.get("tool"))
+                yield _("Tool"), mask(step.get("tool"))
                 yield _("Arguments"), json.dumps(step.get("args"), ensure_ascii=False)
-                yield _("Status"), masked(step.get("status"))
+                yield _("Status"), mask(step.get("status"))
                 yield _("Results"), step.get("results")
                 yield _("Duration in ms"), step.get("durationMs")
-                yield _("Error"), masked(step.get("error"))
+                yield _("Error"), mask(step.get("error"))
         case "permission_decision":
-            yield _("Decision"), masked(public.get("decision"))
-            yield _("By"), masked(public.get("by"))
+            yield _("Decision"), mask(public.get("decision"))
+            yield _("By"), mask(public.get("by"))
         case "compaction":
             yield _("Up to event"), public.get("to_seq")
         case "turn_end":
-            yield _("Status"), masked(public.get("status"))
+            yield _("Status"), mask(public.get("status"))
 
 
-def masked(value: object) -> str:
+def mask(value: object) -> str:
     """Mask text that came from outside: even a tool's name is what a model called it."""
     return redact_text(str(value)) if value else ""

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.admin import DeclaredLookupsMixin
-from chat.admin.base import counted
+from chat.admin.base import count_rows
 from chat.filings.ingest import ingest
 from chat.filings.submission import SUFFIXES, DocumentError, check_size
 from chat.fts5 import check_passage_indexes
@@ -88,7 +88,7 @@ class FilingAdmin(DeclaredLookupsMixin):
         found: QuerySet[Filing] = super().get_queryset(request)
         passages = Passage.objects.all()
         return found.annotate(
-            passages_=counted(passages, "filing"), sections_=counted(passages, "filing", field="section")
+            passages_=count_rows(passages, "filing"), sections_=count_rows(passages, "filing", field="section")
         )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

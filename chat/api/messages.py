@@ -64,7 +64,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     """
     reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
     if request.method != "POST":
-        return JsonResponse(await reader.listed(), safe=False)
+        return JsonResponse(await reader.list_messages(), safe=False)
     form = read_body(request, ("text", "model", "compare_model", "id"))
     message = clean_message(form.get("text"), key_of(request, form), compare_model=form.get("compare_model") or "")
     refuse_command(message.text, reader.conversation)
@@ -85,7 +85,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
         await turn_manager.wait_until_finished(conversation_id, turn_id)
         if beside := await Turn.objects.filter(compared_with=turn_id).afirst():
             await turn_manager.wait_until_finished(conversation_id, beside.pk)
-    return JsonResponse(await sync_to_async(reader.ended)(turn_id))
+    return JsonResponse(await sync_to_async(reader.read_ended)(turn_id))
 
 
 @endpoint("GET", "DELETE")
@@ -252,7 +252,7 @@ def event_response(
                 async with aclosing(turn_events.stream()) as running:
                     async for event in running:
                         yield event
-                async with aclosing(turn_events.last_events(await sync_to_async(reader.ended)(turn_id))) as last:
+                async with aclosing(turn_events.last_events(await sync_to_async(reader.read_ended)(turn_id))) as last:
                     async for event in last:
                         yield event
             except Exception as error:  # noqa: BLE001 - logged there; the status line has been sent long ago
@@ -314,7 +314,7 @@ class TurnReader:
 
         return turn_manager.reading_scratchpads(self.conversation.pk, add) if self.sees.scratchpad else nullcontext()
 
-    def ended(self, turn_id: uuid.UUID) -> dict[str, Any]:
+    def read_ended(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of an ended turn, as settings are now (spec 001 BR-008). Reads the database."""
         sees = self.authorize().sees
         notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
@@ -333,14 +333,14 @@ class TurnReader:
             return with_other(envelope_so_far(record, so_far, self.sees), record.turn)
         return with_other(envelope_of(record, self.sees), record.turn)
 
-    async def listed(self) -> list[dict[str, Any]]:
+    async def list_messages(self) -> list[dict[str, Any]]:
         """Return the newest questions and envelopes, oldest first."""
         pk = self.conversation.pk
         running = await self.conversation.turns.filter(status=Turn.Status.RUNNING, is_active=True).afirst()
         so_far = await text_so_far(pk, running.pk) if running else None
-        return await sync_to_async(self._listed)(running.pk if running else None, so_far)
+        return await sync_to_async(self._list)(running.pk if running else None, so_far)
 
-    def _listed(self, running_id: uuid.UUID | None, so_far: TextSoFar | None) -> list[dict[str, Any]]:
+    def _list(self, running_id: uuid.UUID | None, so_far: TextSoFar | None) -> list[dict[str, Any]]:
         records = eventlog.turns(self.conversation.pk, newest=MAX_LISTED_TURNS)
         listed: list[dict[str, Any]] = []
         for record, form in zip(records, envelopes_of(records, self.sees), strict=True):

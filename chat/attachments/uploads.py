@@ -100,7 +100,7 @@ def read_again(person: User, attachment: Attachment, encoding: str) -> None:
 
 def require_room(person: User, conversation: Conversation, name: str, size: int) -> None:
     """Refuse a file for which its message or its owner has no room. Raises InvalidInputError."""
-    if attachments.listed(conversation).filter(sent_at=None).count() >= settings.ATTACHMENTS_PER_MESSAGE:
+    if attachments.attachments_of(conversation).filter(sent_at=None).count() >= settings.ATTACHMENTS_PER_MESSAGE:
         words = _("%(name)s was not added: at most %(most)s files can be attached to a message.")
         raise refusal("too_many", words % {"name": name, "most": settings.ATTACHMENTS_PER_MESSAGE})
     if used_bytes(person) + size > settings.ATTACHMENT_QUOTA_BYTES:

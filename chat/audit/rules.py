@@ -139,9 +139,9 @@ class ThoughtMatcher:
     """
 
     def __init__(self, thoughts: Iterable[str], known: Iterable[str]) -> None:
-        known_texts = [normalized(text) for text in known]
+        known_texts = [normalize(text) for text in known]
         # shorter thoughts occur in answers by chance
-        own = [text for text in map(normalized, thoughts) if len(text.split()) >= MIN_THOUGHT_WORDS]
+        own = [text for text in map(normalize, thoughts) if len(text.split()) >= MIN_THOUGHT_WORDS]
         self.thoughts = [text for text in own if not any(text in other for other in known_texts)]
         self.runs = set().union(*map(runs_of, self.thoughts)) - set().union(*map(runs_of, known_texts))
 
@@ -150,15 +150,15 @@ class ThoughtMatcher:
 
     def finds_run_in(self, text: str) -> bool:
         """Say whether ``text`` contains a run of a thought, or the whole of a short one."""
-        return not self.runs.isdisjoint(runs_of(normalized(text))) or self.finds_whole_in(text)
+        return not self.runs.isdisjoint(runs_of(normalize(text))) or self.finds_whole_in(text)
 
     def finds_whole_in(self, text: str) -> bool:
         """Say whether ``text`` contains a whole thought."""
-        words = normalized(text)
+        words = normalize(text)
         return any(thought in words for thought in self.thoughts)
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Return the words of a text in lower case, a space before and after each."""
     return f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
 

@@ -46,4 +46,4 @@ def get_turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUI
 def get_attachment(request: HttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> Attachment:
     """Return a file of the user's conversation, its contents deferred; 404 for anything else."""
     conversation = get_conversation(request, conversation_id)
-    return get_object_or_404(attachments.listed(conversation), pk=attachment_id)
+    return get_object_or_404(attachments.attachments_of(conversation), pk=attachment_id)

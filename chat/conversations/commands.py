@@ -202,7 +202,7 @@ def insert_prompt(name: str, person: User) -> CommandAnswer:
 
 def settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
     """Describe the setting of this name, or all of them."""
-    listed = reasoning_settings.listed(person, conversation)
+    listed = reasoning_settings.list_settings(person, conversation)
     rows = [row for row in listed if row.name == name or (not name and row.is_offered)]
     text = with_notes(_("The settings of the next request"), person, conversation, name)
     head = (_("Setting"), _("Value"), _("Source"), _("Type one of"))
@@ -217,7 +217,7 @@ def setting_row(row: EffectiveSetting) -> CommandRow:
 def set_value(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
     reasoning_settings.change(conversation.pk, {command.name: command.value})
     conversation.refresh_from_db()
-    row = next(row for row in reasoning_settings.listed(person, conversation) if row.name == command.name)
+    row = next(row for row in reasoning_settings.list_settings(person, conversation) if row.name == command.name)
     values = {"name": LABELS[row.name], "value": value_label(row.name, row.value), "layer": layer_label(row)}
     text = _("%(name)s set to %(value)s (%(layer)s), from the next message") % values
     return CommandAnswer(with_notes(text, person, conversation, row.name), is_change=True)

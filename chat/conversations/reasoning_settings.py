@@ -85,7 +85,7 @@ def effective_settings(person: User, conversation: Conversation, model: ModelCho
     return preferences.reasoning_settings(person, **layers_of(conversation, model))
 
 
-def listed(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
+def list_settings(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
     """Return every setting with its value and the layer that it comes from."""
     chosen = model_choice.chosen_model(conversation)
     found = preferences.layers(person, **layers_of(conversation, chosen))
@@ -108,7 +108,7 @@ def has_rare_settings(chosen: ModelChoice) -> bool:
 
 def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
     """Return the API's form: name to value, ``layers`` that they come from, the ``allowed`` values, and ``notes``."""
-    found = [row for row in listed(person, conversation) if row.is_offered]
+    found = [row for row in list_settings(person, conversation) if row.is_offered]
     return {
         **{row.name: row.value for row in found},
         "layers": {row.name: row.layer or "default" for row in found},

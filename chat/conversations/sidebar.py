@@ -43,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """What the sidebar shows. ``undo``: just deleted; ``focus``: the conversation that gets the keyboard focus."""
+    """What the sidebar shows. ``undo``: just deleted, or archived; ``focus``: the one that gets the keyboard focus."""
 
     groups: tuple[Group, ...] = ()
     older_url: str = ""
@@ -59,19 +59,24 @@ class Sidebar:
 
 
 def newest(
-    person: User, *, deleted: object = None, focus: uuid.UUID | None = None, project: Project | None = None
+    person: User,
+    *,
+    deleted: object = None,
+    archived: Conversation | None = None,
+    focus: uuid.UUID | None = None,
+    project: Project | None = None,
 ) -> Sidebar:
     """Return the head of the list: pinned conversations, those of projects, then the others by day.
 
-    ``deleted`` is the id of a conversation whose deletion may be undone. The group of ``project`` is there even if it
-    is empty: the page inserts a new conversation into it.
+    ``deleted`` is the id of a conversation whose deletion may be undone, ``archived`` one that was archived just now.
+    The group of ``project`` is there even if it is empty: the page inserts a new conversation into it.
     """
     # the newest of each part of the list in one query
     part = Window(RowNumber(), partition_by=("is_pinned", "project"), order_by=("-updated_at", "-pk"))
     fits = Q(is_pinned=True) | Q(project=None, place__lte=PAGE_SIZE + 1) | Q(place__lte=SHOWN_OF_PROJECT)
     listed = list(listed_conversations(person).alias(place=part).filter(fits).select_related("project"))
     others = [one for one in listed if not (one.is_pinned or one.project)]
-    groups, older_url = paged(others, reverse("chat:conversations"))
+    groups, older_url = group_page(others, reverse("chat:conversations"))
     # Today's group is there even if it is empty, for new conversations.
     today = _("Today")
     if groups and groups[0].label == today:
@@ -81,7 +86,7 @@ def newest(
     groups = (*project_groups([one for one in listed if not one.is_pinned], project), *groups)
     if pinned := tuple(one for one in listed if one.is_pinned):
         groups = (Group(_("Pinned"), pinned), *groups)
-    undo = actions.find_deleted(person, deleted) if deleted else None
+    undo = actions.find_deleted(person, deleted) if deleted else archived
     return Sidebar(groups, older_url, undo=undo, focus=focus)
 
 
@@ -91,25 +96,25 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     if last is None:
         return newest(person)
     listed = listed_conversations(person).filter(is_pinned=False, project=None)
-    groups, older_url = paged(page_after(listed, last), reverse("chat:conversations"))
+    groups, older_url = group_page(page_after(listed, last), reverse("chat:conversations"))
     if groups and groups[0].label == day_label(last, timezone.localdate()):
         groups = (Group("", groups[0].conversations), *groups[1:])
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
 
 
-def archived(person: User, after: uuid.UUID | None, *, deleted: object = None) -> Sidebar:
+def read_archive(person: User, after: uuid.UUID | None, *, deleted: object = None) -> Sidebar:
     """Return a page of the archived conversations; ``deleted`` as for ``newest``."""
     listed = listed_conversations(person, is_archived=True)
     last = listed.filter(pk=after).first() if after else None
     undo = actions.find_deleted(person, deleted) if deleted else None
-    return Sidebar(*paged(page_after(listed, last), reverse("chat:archived")), undo=undo)
+    return Sidebar(*group_page(page_after(listed, last), reverse("chat:archived")), undo=undo)
 
 
 def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:
     """Return a page of the conversations of a project."""
     listed = listed_conversations(project.owner).filter(project=project)
     last = listed.filter(pk=after).first() if after else None
-    return Sidebar(*paged(page_after(listed, last), project.get_absolute_url()))
+    return Sidebar(*group_page(page_after(listed, last), project.get_absolute_url()))
 
 
 def search_results(person: User, query: str) -> Sidebar:
@@ -146,7 +151,7 @@ def page_after(listed: QuerySet[Conversation], last: Conversation | None) -> lis
     return list(listed[: PAGE_SIZE + 1])
 
 
-def paged(page: Sequence[Conversation], url: str) -> tuple[tuple[Group, ...], str]:
+def group_page(page: Sequence[Conversation], url: str) -> tuple[tuple[Group, ...], str]:
     """Return a page of a list in groups by day, and the URL of the next page or nothing."""
     older_url = f"{url}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
     today = timezone.localdate()

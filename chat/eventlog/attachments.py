@@ -70,7 +70,7 @@ def all_files(conversation: Conversation) -> QuerySet[Attachment]:
     return Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
 
 
-def listed(conversation: Conversation) -> QuerySet[Attachment]:
+def attachments_of(conversation: Conversation) -> QuerySet[Attachment]:
     """Return the files of a conversation without their contents; none that only deleted messages have."""
     found = all_files(conversation)
     asked = Event.objects.filter(conversation=conversation, type=UserMessage.type)
@@ -91,11 +91,11 @@ def claim(conversation: Conversation, ids: Collection[uuid.UUID]) -> tuple[Attac
     """
     if not ids:
         return ()
-    found = listed(conversation).in_bulk(ids)
+    found = attachments_of(conversation).in_bulk(ids)
     if len(found) < len(set(ids)):
         raise UnknownAttachmentError
     Attachment.objects.filter(pk__in=found, sent_at=None).update(sent_at=timezone.now())
-    return tuple(described(found[pk]) for pk in ids)
+    return tuple(to_attached_file(found[pk]) for pk in ids)
 
 
 def discard(message: QueuedMessage) -> None:
@@ -116,10 +116,10 @@ def delete_unused(conversation_id: uuid.UUID, ids: Sequence[str], *, besides: Qu
 
 def unsent(conversation: Conversation) -> tuple[AttachedFile, ...]:
     """Return the files that wait for the next message, without their contents."""
-    return tuple(map(described, all_files(conversation).filter(sent_at=None)))
+    return tuple(map(to_attached_file, all_files(conversation).filter(sent_at=None)))
 
 
-def described(file: Attachment) -> AttachedFile:
+def to_attached_file(file: Attachment) -> AttachedFile:
     """Return a file as events have it."""
     return AttachedFile(
         id=file.pk.hex, name=file.name, media_type=file.media_type, size=file.size, chars=file.chars, cut=file.is_cut
@@ -150,7 +150,7 @@ def readings_of(ids: Collection[str]) -> dict[str, tuple[str, bool]]:
     return {pk.hex: (str(encryption.decrypt(sealed or b"")), is_cut) for pk, sealed, is_cut in rows}
 
 
-def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[CanonicalEvent, ...]:
+def load_contents(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[CanonicalEvent, ...]:
     """Return events with the contents of their attached files, as far as the selected branch needs them.
 
     The newest texts, and ``with_images`` the newest images, as many as one request may have.

@@ -44,7 +44,7 @@ def history(
     if of and of.is_beside and of.compared_with_id:
         swapped = {of.public_id: True, of.compared_with_id.hex: False}
         events = [replace(event, active=swapped.get(event.turn, event.active)) for event in events]
-    return attachments.loaded(events, with_images=with_images)
+    return attachments.load_contents(events, with_images=with_images)
 
 
 def turns(

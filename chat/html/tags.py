@@ -58,10 +58,10 @@ def balance(state: StateCore) -> None:
     """Pair the tags of each text."""
     for token in state.tokens:
         if any(child.type == TYPE for child in token.children or ()):
-            token.children = balanced(token.children or [], state.env.get(END_MARK))
+            token.children = pair_tags(token.children or [], state.env.get(END_MARK))
 
 
-def balanced(tokens: Sequence[Token], end_mark: str | None) -> list[Token]:
+def pair_tags(tokens: Sequence[Token], end_mark: str | None) -> list[Token]:
     """Return tokens with tags in pairs, which don't overlap other markup; the rest of them is text.
 
     In a text that ends with ``end_mark`` the end of an open tag is to come, so it is closed there.

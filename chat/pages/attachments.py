@@ -47,7 +47,7 @@ def upload(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
         form = {"code": error.code, "message": error.message, "field": FILE_FIELD}
         return JsonResponse({"error": form}, status=200 if request.htmx else 400)  # browsers log a 4xx as a fault
     takes_images = model_choice.chosen_model(conversation).takes_images
-    view = draft_view(attachments.described(stored), conversation_id, takes_images=takes_images)
+    view = draft_view(attachments.to_attached_file(stored), conversation_id, takes_images=takes_images)
     return render(request, "chat/attachments/_attachment.html", {"file": view}, status=201)
 
 
@@ -55,7 +55,7 @@ def upload(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
 def remove(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> HttpResponse:
     """Delete a file that is not sent yet; the page's script removes its line."""
     conversation = get_conversation(request, conversation_id)
-    attachments.listed(conversation).filter(pk=attachment_id, sent_at=None).delete()
+    attachments.attachments_of(conversation).filter(pk=attachment_id, sent_at=None).delete()
     return HttpResponse() if request.htmx else redirect_back(request, conversation_id)
 
 

@@ -70,15 +70,15 @@ def too_many(error: InvalidInputError) -> HttpResponse:
 
 @never_cache
 @require_GET
-def archived(request: HttpRequest) -> HttpResponse:
+def show_archive(request: HttpRequest) -> HttpResponse:
     """Show the archived conversations; ``?after=<id>`` continues their list, ``?deleted=<id>`` can be undone."""
     after = parse_id(request.GET.get("after"))
-    shown = sidebar.archived(request_user(request), after, deleted=request.GET.get("deleted"))
+    shown = sidebar.read_archive(request_user(request), after, deleted=request.GET.get("deleted"))
     return render(request, "chat/sidebar/conversations.html", {"list": shown, "is_archived": True})
 
 
 @require_POST
-async def selected(request: HttpRequest) -> HttpResponse:
+async def change_selected(request: HttpRequest) -> HttpResponse:
     """Archive, unarchive or delete the conversations in ``chat``, as ``do`` says."""
     chosen = await sync_to_async(selected_conversations)(request)
     action, back = request.POST.get("do"), "chat:archived" if "archived" in request.POST else "chat:conversations"
@@ -171,6 +171,8 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
             actions.rename(found, request.POST.get("title"))
     except InvalidInputError as error:
         return refused_title(request, found, error.message)
+    if action == "archive" and request.htmx:
+        return show_list(request, sidebar.newest(request_user(request), archived=found))
     return show_changed(request, conversation_id)
 
 

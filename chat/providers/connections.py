@@ -12,7 +12,7 @@ from urllib.parse import urlunsplit
 from weakref import WeakKeyDictionary
 
 from chat.providers.address import host_of, split
-from chat.providers.errors import redirected
+from chat.providers.errors import redirect_error
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -100,7 +100,7 @@ async def refuse_redirect_elsewhere(response: Response) -> None:
     here = (request.url.scheme, request.url.netloc)
     keeps_body = request.method == "GET" or response.status_code in (307, 308)
     if target is None or (target.scheme, target.netloc) != here or not keeps_body:
-        raise redirected(host_of(str(request.url)), host_of(str(target or "")), response.status_code)
+        raise redirect_error(host_of(str(request.url)), host_of(str(target or "")), response.status_code)
 
 
 async def close_clients() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from chat.providers.base import ProviderError
-from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, malformed
+from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, malformed_error
 from reasoning.deltas import RawDelta, RawEnd, RawUsage
 from reasoning.services.finish_reasons import is_context_full, is_open, read_finish_reason
 from reasoning.stream import surrogates
@@ -56,7 +56,7 @@ class BodyParser:
             if self._head or not start:
                 return []
             if start.startswith(b"<"):
-                raise malformed("web_page")
+                raise malformed_error("web_page")
             self._parser = JsonParser() if start.startswith((b"{", b"[")) else EventParser()
             piece = start
         return self._parser.feed(piece)
@@ -89,7 +89,7 @@ class JsonParser:
             if self._has_lines:
                 payloads, self._text = lines, bytearray(rest)
         if len(self._text) > MAX_EVENT_BYTES:
-            raise malformed("too_large")
+            raise malformed_error("too_large")
         return payloads
 
     def finish(self) -> list[bytes]:
@@ -129,7 +129,7 @@ class EventParser:
         payloads = [payload for line in lines if (payload := self._end_line(line)) is not None]
         self._line += rest
         if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
-            raise malformed("too_large")
+            raise malformed_error("too_large")
         return payloads
 
     def finish(self) -> list[bytes]:
@@ -308,7 +308,7 @@ def parse_json(data: bytes) -> Any:
         # Broken bytes become replacement characters, as the event-stream format demands.
         return json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise malformed("not_json") from error
+        raise malformed_error("not_json") from error
 
 
 def without_surrogates(value: Any) -> Any:
@@ -319,7 +319,7 @@ def without_surrogates(value: Any) -> Any:
     try:
         return json.loads(surrogates.repair_surrogates(json.dumps(value, ensure_ascii=False)))
     except RecursionError as error:
-        raise malformed("nesting") from error
+        raise malformed_error("nesting") from error
 
 
 def read_usage(usage: Any) -> RawUsage | None:

@@ -182,12 +182,12 @@ def cut_off() -> ProviderError:
     return ProviderError("disconnected", "cut_off", retryable=True)
 
 
-def redirected(host: str, target: str, status: int) -> ProviderError:
+def redirect_error(host: str, target: str, status: int) -> ProviderError:
     """Return the error of a redirect that is not followed; ``target``: a host, empty where it can't be read."""
     return ProviderError("refused", "redirect", {"host": host, "target": target, "status": status}, retryable=False)
 
 
-def malformed(
+def malformed_error(
     received: Literal["", "web_page", "not_json", "nesting", "no_answer", "too_large"] = "",
 ) -> ProviderError:
     """Return the error of an answer that cannot be read; ``received``: what came instead."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from chat.providers.base import ProviderError, ProviderRequest, parameter, shown_model, without_parameters
 from chat.providers.connections import Connection, client_for
 from chat.providers.decoding import BodyParser, ResponseDecoder
-from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
+from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed_error
 from chat.providers.model_listing import limit_of, listed_models
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.base import WireFormat
@@ -259,7 +259,7 @@ class OpenAIService:
         if isinstance(error, ProviderError):
             return error  # a redirect that is not followed
         if isinstance(error, ValueError):
-            return malformed()
+            return malformed_error()
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
 
@@ -362,4 +362,4 @@ def finish_events(events: BodyParser, decoder: ResponseDecoder) -> Iterator[RawD
     if decoder.failure:
         raise decoder.failure
     if not decoder.ended:
-        raise malformed("no_answer") if events.is_no_stream and not decoder.has_read else cut_off()
+        raise malformed_error("no_answer") if events.is_no_stream and not decoder.has_read else cut_off()

@@ -311,7 +311,7 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         with override(language):
             archive.writestr(f"conversations/{name}.md", as_markdown(export))
             archive.writestr(f"conversations/{name}.json", as_json(export))
-        return list(attachments.listed(conversation).exclude(sent_at=None).values_list("pk", flat=True))
+        return list(attachments.attachments_of(conversation).exclude(sent_at=None).values_list("pk", flat=True))
 
     # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))
@@ -420,7 +420,7 @@ def turn_parts(
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff
-    yield f"*{join_parts(escape(answer.model), at, status)}*"
+    yield f"*{join_parts(escape(turn.model_label or answer.model), at, status)}*"
     yield text or _("There is no answer.")
     # how any other answer ended is in the line above it
     yield error_text(answer.finish_reason or "", for_staff=False)

@@ -12,7 +12,7 @@ urlpatterns = [
     path("data/import/", views.import_file, name="import"),
     path("shares/", views.share_list, name="shares"),
     path("shares/<id:link_id>/revoke/", views.revoke, name="share_revoke"),
-    path("s/<slug:token>/", views.shared, name="shared"),
+    path("s/<slug:token>/", views.show_shared, name="shared"),
     path("s/<slug:token>/<id:turn_id>/thinking/", views.shared_thinking, name="shared_thinking"),
     path("s/<slug:token>/<id:turn_id>/answer/", views.shared_answer, name="shared_answer"),
 ]

@@ -174,10 +174,10 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
             return busy_page()
         if "answer" in request.GET:
             return await answer_response(link, parse_id(request.GET["answer"]))
-        return await sync_to_async(previewed)(request, link, choice)
+        return await sync_to_async(draw_preview)(request, link, choice)
 
 
-def previewed(request: HttpRequest, link: Share, choice: Choice) -> HttpResponse:
+def draw_preview(request: HttpRequest, link: Share, choice: Choice) -> HttpResponse:
     if "text" in request.GET:
         return thinking_response(link, parse_id(request.GET["text"]))
     address = f"{request.path}?{choice.query()}"
@@ -211,7 +211,7 @@ def share_list(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @never_cache
 @require_GET
-async def shared(request: HttpRequest, token: str) -> HttpResponse:
+async def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to anybody; the same 404 for an expired link and an unknown one."""
     link = await sync_to_async(links.find_link)(token)
     if link is None:

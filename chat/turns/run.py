@@ -302,7 +302,7 @@ class TurnRun:
                     raise explain_refusal(error, plan) from error
                 continue
             if machine.reported_input:
-                self._anchor = plan.anchored(machine.reported_input)
+                self._anchor = plan.anchor(machine.reported_input)
                 self._has_own_anchor = True
             outcome = await self._end_step(step)
             if machine.room.reached:  # by what was held back until the end

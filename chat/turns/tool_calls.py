@@ -65,7 +65,7 @@ async def execute_tool_call(
     step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
     if tool is None:
         name = call.name[:80]
-        return _failed(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
+        return _fail(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
             context = ToolContext(
@@ -76,15 +76,15 @@ async def execute_tool_call(
             )
             output = await tool.run(call.arguments, context)
     except ToolArgumentsError as error:
-        return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
+        return _fail(step, str(error), gettext_noop("The arguments did not fit the tool."))
     except TimeoutError:
-        return _failed(step, "the tool timed out", gettext_noop("Timed out."))
+        return _fail(step, "the tool timed out", gettext_noop("Timed out."))
     # A tool is an extension point: whatever it raises, the model gets an answer to its call.
     except Exception as error:
         logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
-        return _failed(step, "the tool failed", gettext_noop("The tool failed."))
+        return _fail(step, "the tool failed", gettext_noop("The tool failed."))
     finished = trace.finish(step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources)
-    return ToolCallResult(_capped(output.content), finished, output.sources)
+    return ToolCallResult(_cap(output.content), finished, output.sources)
 
 
 def waiting_step(call: ToolCall, tool: Tool, call_id: str, *, scratchpad: Scratchpad) -> trace.ToolTraceStep:
@@ -103,11 +103,11 @@ def refuse_tool_call(
     return ToolCallResult(f"error: {reason}", trace.finish(step, at_ms=_now_ms(), status="denied", error=error), ())
 
 
-def _failed(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:
+def _fail(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:
     return ToolCallResult(f"error: {output}", trace.finish(step, at_ms=_now_ms(), status="error", error=error), ())
 
 
-def _capped(content: str) -> str:
+def _cap(content: str) -> str:
     return content if len(content) <= MAX_OUTPUT_CHARS else content[:MAX_OUTPUT_CHARS] + CUT
 
 

@@ -139,7 +139,7 @@ class EgressPlan:
         asked = (self.body, self.offers_tools, self.takes_system)
         return blake2b(msgspec.json.encode(asked), digest_size=16).digest()
 
-    def anchored(self, input_tokens: int) -> UsageAnchor:
+    def anchor(self, input_tokens: int) -> UsageAnchor:
         """Return the anchor for later plans, once this request's input was reported as ``input_tokens``."""
         return anchor_for(self.entries, input_tokens)
 

@@ -24,7 +24,7 @@ def cut_results(turns: Sequence[SelectedTurn], excess: int) -> tuple[SelectedTur
     sizes = {call_id: text_tokens(result.output) for call_id, result in newest.step.results.items()}
     cap = share(list(sizes.values()), sum(sizes.values()) - excess)
     results = {
-        call_id: replace(result, output=shortened(result.output, cap)) if sizes[call_id] > cap else result
+        call_id: replace(result, output=shorten(result.output, cap)) if sizes[call_id] > cap else result
         for call_id, result in newest.step.results.items()
     }
     cut = replace(newest, step=replace(newest.step, results=results))
@@ -43,7 +43,7 @@ def share(sizes: Sequence[int], room: int) -> int:
     return max(cap, MIN_TOKENS)
 
 
-def shortened(text: str, tokens: int) -> str:
+def shorten(text: str, tokens: int) -> str:
     """Return the beginning of a text that has about so many tokens, with a note on the rest."""
     note = _LEFT_OUT.format(chars=len(text), total=len(text))
     room = max(tokens - text_tokens(note), 0)

@@ -240,7 +240,7 @@ class StepMachine:
     def _show_answer(self, redacted: str, *, ends: bool = False) -> None:
         turn = self._turn
         if turn.scratchpads:
-            redacted = self._masked(self._answer_guard, redacted, ends=ends)
+            redacted = self._mask(self._answer_guard, redacted, ends=ends)
         redacted = turn.room.of_answer(redacted)
         if not redacted:
             return
@@ -253,12 +253,12 @@ class StepMachine:
 
     def _show_thinking(self, redacted: str, *, ends: bool = False) -> None:
         if self._turn.scratchpads:
-            redacted = self._masked(self._thinking_guard, redacted, ends=ends)
+            redacted = self._mask(self._thinking_guard, redacted, ends=ends)
         if redacted:
             self._shown_thinking.append(redacted)
             self._updates.append(ShowText(Channel.THINKING, redacted))
 
-    def _masked(self, guard: RepeatGuard, text: str, *, ends: bool) -> str:
+    def _mask(self, guard: RepeatGuard, text: str, *, ends: bool) -> str:
         """Return what of a text may be shown without repeating notes that are known by now. Product 22."""
         before = guard.count
         shown = guard.feed(text) + (guard.flush() if ends else "")

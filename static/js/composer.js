@@ -396,7 +396,10 @@ document.addEventListener("htmx:afterSettle", ({ detail }) => {
   textarea?.setSelectionRange(textarea.value.length, textarea.value.length);
 });
 
+let unsentEdit = null;
+
 const cancelEdit = (form) => {
+  unsentEdit = null;
   const card = form.closest("article");
   form.remove();
   card.querySelector("[data-edit]").focus();
@@ -418,19 +421,17 @@ document.addEventListener("keydown", (event) => {
   cancelEdit(form);
 }, true);
 
-// A message that is sent while it is edited takes its form with it: what was typed goes to the composer.
-
-let queuedEdit = null;
+// A message that is sent, or asked again, while it is edited takes its form with it: what was typed goes to the composer.
 
 document.addEventListener("input", ({ target }) => {
-  if (target.matches(".queued [data-edit-form] textarea")) queuedEdit = target;
+  if (target.matches("[data-edit-form] textarea")) unsentEdit = target;
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  if (!queuedEdit || queuedEdit.isConnected) return;
-  const isSubmitted = queuedEdit.form === submittedForm;
-  if (!isSubmitted) document.dispatchEvent(new CustomEvent("legible:draft", { detail: queuedEdit.value }));
-  queuedEdit = null;
+  if (!unsentEdit || unsentEdit.isConnected) return;
+  const isSubmitted = unsentEdit.form === submittedForm;
+  if (!isSubmitted) document.dispatchEvent(new CustomEvent("legible:draft", { detail: unsentEdit.value }));
+  unsentEdit = null;
 });
 
 // A submitted form disappears with its card; move the focus that it had to the composer.
@@ -438,7 +439,9 @@ document.addEventListener("htmx:wsAfterMessage", () => {
 let submittedForm = null;
 
 document.addEventListener("submit", ({ target }) => {
-  if (target.matches("[data-edit-form]")) submittedForm = target;
+  if (!target.matches("[data-edit-form]")) return;
+  submittedForm = target;
+  if (!target.closest(".queued")) document.dispatchEvent(new CustomEvent("legible:asked-again"));
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {

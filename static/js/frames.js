@@ -218,6 +218,7 @@ let returnAfterFrame = () => {};
 
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
+  noteFrame();
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
   if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
@@ -231,6 +232,32 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   followNewText();
 });
 
+// A network that goes away closes no socket. Browsers say so, but a server on the same machine goes on answering: it is
+// asked, and the banner is shown if it is silent.
+
+const SILENT_MS = 4000;
+let framesSeen = 0;
+let isSilent = false;
+
+const noteFrame = () => {
+  framesSeen += 1;
+  if (isSilent) banner.hidden = true;
+  isSilent = false;
+};
+
+const askWhetherSilent = () => {
+  if (!isConnected) return;
+  const seen = framesSeen;
+  sync();
+  setTimeout(() => {
+    isSilent = isConnected && framesSeen === seen;
+    if (isSilent) showBanner(composer.hasAttribute("data-running") ? "awayRunning" : "away");
+  }, SILENT_MS);
+};
+
+addEventListener("offline", askWhetherSilent);
+addEventListener("online", () => isSilent && socket.reconnect());
+
 // The connection. A page that can't open its socket at first sends by forms.
 
 const FAILED_CONNECTS = 3;
@@ -240,6 +267,8 @@ const showBanner = (name) => {
   banner.textContent = banner.dataset[name];
   banner.hidden = false;
 };
+
+const saysFailure = () => [banner.dataset.unsent, chat.dataset.failed].includes(banner.textContent);
 
 let isProbing = false;
 
@@ -285,9 +314,10 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
   isConnected = false;
   if (code === 4401 && isSigningOut) return; // the form's own answer is on its way
   if (code === 4401) return signIn();
-  if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
+  // There it can be restored for a while; who writes here keeps what they wrote.
+  if (code === 4404) return composer.elements.text.value.trim() ? showBanner("gone") : location.assign(chat.dataset.gone);
   if (code === TOO_MANY) showBanner("tooMany");
-  else if (banner.hidden || banner.textContent === banner.dataset.notLive)
+  else if (banner.hidden || banner.textContent === banner.dataset.notLive || saysFailure())
     showBanner(composer.hasAttribute("data-running") ? "awayRunning" : "away");
   failedConnects += 1;
   if (failedConnects >= FAILED_CONNECTS) useForms();
@@ -328,7 +358,17 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   detail.isError = false;
 });
 
-document.addEventListener("htmx:responseError", () => announce({ text: chat.dataset.failed, assertive: true }));
+const showFailure = (text) => {
+  announce({ text, assertive: true });
+  banner.textContent = text;
+  banner.hidden = false;
+};
+
+document.addEventListener("htmx:responseError", () => showFailure(chat.dataset.failed));
+document.addEventListener("htmx:sendError", () => showFailure(banner.dataset.unsent));
+document.addEventListener("htmx:beforeRequest", () => {
+  if (saysFailure()) banner.hidden = true; // another try
+});
 
 // The window says that an answer is being written and, while it is hidden, how the answer ended.
 

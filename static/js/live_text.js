@@ -119,7 +119,7 @@ document.addEventListener("click", ({ target }) => {
 new ResizeObserver(() => isFollowing && setFollowing(true)).observe(messages);
 
 jumpButton.addEventListener("click", jumpToEnd);
-document.addEventListener("legible:sent", jumpToEnd);
+["legible:sent", "legible:asked-again"].forEach((name) => document.addEventListener(name, jumpToEnd));
 
 // Styles of elements with an id go into constructed sheets: htmx copies attributes of these when it swaps them, and the
 // content security policy refuses style attributes. After a change of a sheet browsers look at all elements again.

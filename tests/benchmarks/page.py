@@ -19,8 +19,8 @@ from tests.benchmarks.helpers import OPENING, Figure, answer, pieces, show
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, CDPSession, Page
 
+    from replay_contract_server.fixture import ContractHandle
     from tests.browser.sites import Site
-    from tests.contract_server.fixture import ContractHandle
 
 TITLE = "Page"
 _PIECE_MS = 10

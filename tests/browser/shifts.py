@@ -1,4 +1,4 @@
-"""How far a page has shifted, as the browser measures it. Ui P7."""
+"""How far a page has shifted, as the browser measures it."""
 
 from tests.browser.people import Person
 

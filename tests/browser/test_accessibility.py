@@ -1,4 +1,4 @@
-"""Every state of every page: no violation of WCAG 2.2 A and AA, and longer words fit in both directions. Ui A1, V3.
+"""Every state of every page: no violation of WCAG 2.2 A and AA, and longer words fit in both directions.
 
 ``docs/accessibility.md`` names these tests criterion by criterion.
 """

@@ -315,7 +315,7 @@ def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(visit, co
     assert demo.page.evaluate("shown") == [["What is it?", "Answer ready"]]
 
 
-# A model that fails: the card says why, what came stays, Retry asks again in its place. Ui 1.
+# A model that fails: the card says why, what came stays, Retry asks again in its place.
 
 
 FAILURE = "The model failed. Try again in a moment."

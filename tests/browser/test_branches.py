@@ -38,6 +38,22 @@ def test_earlier_question_is_edited_and_every_page_follows_the_branch(visit, off
 
 
 @pytest.mark.slow
+def test_new_answer_to_an_edited_question_is_followed(visit, connected, model):
+    text = "".join(f"Paragraph {number} of a long answer.\n\n" for number in range(30))
+    model.script([reply(says(opening(), *each)) for each in ([text], ["Short."], [text, "The end."])])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks(FIRST).ends()
+    demo.asks("And in short?").ends()
+
+    edits(demo, 2, SECOND)
+    card = demo.answer(1)
+    card.ends()
+
+    expect(card.answer.get_by_text("The end.")).to_be_in_viewport()
+
+
+@pytest.mark.slow
 def test_question_is_saved_and_sent_later(visit, offline):
     demo = visit(offline)
     demo.starts_chat()

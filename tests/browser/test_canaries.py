@@ -1,7 +1,7 @@
 """Canaries in every private channel, searched for in all that a person is sent and all that the server stores.
 
 Sent: bodies, socket frames, the page, its storage, the clipboard. Stored: the database file with its journal, and the
-output of the server; ``audit_storage`` looks there as well. Ui L1, L2; product 9, Nothing leaks.
+output of the server; ``audit_storage`` looks there as well. Product 3, product 9.
 """
 
 import json

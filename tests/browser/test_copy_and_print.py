@@ -1,4 +1,4 @@
-"""What a selection copies, and what a conversation prints: questions and answers, and what is open. Ui 2."""
+"""What a selection copies, and what a conversation prints: questions and answers, and what is open."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Choosing a model and its effort: what staff offer, what answers next, what every open tab shows. Ui 6."""
+"""Choosing a model and its effort: what staff offer, what answers next, what every open tab shows."""
 
 import pytest
 from playwright.sync_api import Locator, expect

@@ -1,4 +1,4 @@
-"""The page on a phone: actions in a sheet, the sidebar as a drawer, nothing wider than the window. Ui 6, bar A7."""
+"""The page on a phone: actions in a sheet, the sidebar as a drawer, nothing wider than the window."""
 
 import pytest
 from playwright.sync_api import Locator, expect

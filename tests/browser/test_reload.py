@@ -5,12 +5,12 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
+from replay_contract_server.fixture import ContractHandle
 from tests.browser.cards import AnswerCard
 from tests.browser.people import NARROW, WIDE, Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
 from tests.browser.watching import wait_until
 from tests.browser.wire import Wire
-from tests.contract_server.fixture import ContractHandle
 
 FIRST = "One is about **rotor blades**.\n\nTwo is finished.\n\nSo is this.\n\nThree begins here, "
 REST = "continues after the pause, and ends.\n\n- a last point\n"

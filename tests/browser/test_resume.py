@@ -1,4 +1,4 @@
-"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back. Ui R1 to R4.
+"""A page that loses its connection in mid-answer: nothing missing, doubled or reordered when it is back.
 
 The replies hold at seeded places, so that each cut falls where the test says: before, while or after text comes.
 """
@@ -10,13 +10,14 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from replay_contract_server.fixture import ContractHandle
 from tests.browser.cable import Cable
 from tests.browser.people import Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 
 CUTS = 10
 DISCONNECTED = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_SOCKET", "WebSocket", "[object Event]"]
+OFFLINE = ["ERR_INTERNET_DISCONNECTED", "htmx:"]
 PARAGRAPHS = [
     f"Paragraph {n} counts from {n * 10}: " + ", ".join(map(str, range(n * 10, n * 10 + 10))) for n in range(12)
 ]
@@ -173,3 +174,39 @@ def test_server_that_restarts_in_mid_answer_lets_it_end(visit, own_site, model):
     live = card.texts()
     demo.page.reload()
     assert card.texts() == live
+
+
+@pytest.mark.slow
+def test_network_that_goes_away_is_said_and_what_was_missed_comes(visit, connected, model):
+    model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Are you there?").streams()
+    expect(card.answer).to_contain_text("It begins.")
+
+    demo.context.set_offline(True)
+    expect(demo.reconnecting).to_be_visible()
+    demo.context.set_offline(False)
+    model.release("rest")
+    card.ends()
+
+    expect(card.answer).to_contain_text("It ends.")
+    expect(demo.reconnecting).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_action_without_a_connection_is_said(visit, connected, model):
+    model.script([reply(says(opening(), "Done."))] * 2)
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Are you there?")
+    card.ends()
+    demo.watch.expected += OFFLINE
+
+    demo.context.set_offline(True)
+    card.root.get_by_role("button", name="Retry").click()
+    expect(demo.page.locator("#connection")).to_have_text("No connection: nothing was changed. Try again.")
+    demo.context.set_offline(False)
+    card.root.get_by_role("button", name="Retry").click()
+
+    expect(demo.page.locator("#connection")).to_be_hidden()

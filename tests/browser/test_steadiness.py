@@ -1,4 +1,4 @@
-"""What stays where it is while an answer is written: the page, the reader's line, the toggles. Ui P7, A8, section 2."""
+"""What stays where it is while an answer is written: the page, the reader's line, the toggles."""
 
 import re
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.contract_server.fixture import ContractHandle
+from replay_contract_server.fixture import ContractHandle
 from tests.server import ROOT, stop
 
 Delta = Mapping[str, Any]
@@ -16,8 +16,8 @@ POINTS = ("Searched the filings for the covenant.", "Quoted the passage that sta
 
 @contextmanager
 def contract_server(folder: Path) -> Iterator[ContractHandle]:
-    """Run ``python -m tests.contract_server`` on a free port."""
-    command = [sys.executable, "-m", "tests.contract_server", "--port", "0", "--port-file", str(folder / "port")]
+    """Run ``python -m replay_contract_server`` on a free port."""
+    command = [sys.executable, "-m", "replay_contract_server", "--port", "0", "--port-file", str(folder / "port")]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
         assert process.stdout is not None

@@ -6,7 +6,7 @@ from chat.providers.connections import close_clients
 from chat.socket import consumer
 from chat.turns import heartbeat, retry
 from chat.turns.manager import TurnManager
-from tests.contract_server.fixture import running_contract_server
+from replay_contract_server.fixture import running_contract_server
 from tests.factories import make_conversation
 
 

@@ -18,8 +18,8 @@ from chat.turns import finish
 from chat.turns.manager import TurnManager
 from chat.validation import Message
 from reasoning.replay.dialects import PRESETS, dialect_named
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ask
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import abandon, save_checkpoint
 
 Reply = dict[str, Any]

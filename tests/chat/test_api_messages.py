@@ -9,9 +9,9 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient
 
 from chat.models import Conversation, Turn
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.api_client import EVENTS, JSON, ask, client_of, post, streamed
 from tests.chat.asking import ended
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,9 +15,9 @@ from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Event, QueuedMessage
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ended, opened_page, owner_of, send
 from tests.chat.attached import PNG, REPORT, attach, make_pdf
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_administrator, make_profile
 
 pytestmark = pytest.mark.django_db(transaction=True)

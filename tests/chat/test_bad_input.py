@@ -16,10 +16,10 @@ from chat.conversations import model_choice
 from chat.models import Conversation, Turn
 from reasoning.scratchpad import TRUNCATED
 from reasoning.visibility import Visibility
+from replay_contract_server.delimiters import has_delimiter
 from tests.chat.api_client import EVENTS, client_of, post
 from tests.chat.scripted import Delta, ScriptedProvider, call
 from tests.chat.sockets import frames_until, socket_of
-from tests.delimiters import has_delimiter
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)

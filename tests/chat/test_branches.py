@@ -181,7 +181,7 @@ def test_empty_edit_is_returned_with_the_reason(alice, conversation):
     assert Turn.objects.count() == 1
 
 
-# A question in other words may be saved and not asked: on a branch of its own, and no model hears of it. Ui 2.
+# A question in other words may be saved and not asked: on a branch of its own, and no model hears of it.
 
 
 @pytest.fixture

@@ -244,7 +244,7 @@ def test_step_state_is_an_icon_and_a_word(state):
 
 
 def test_closed_card_is_light():
-    """ui bar H2: at most 45 nodes."""
+    """A long conversation has many of them: at most 45 nodes each."""
     closed = replace(ANSWER, steps=(), actions=replace(ANSWER.actions, feedback=FeedbackView("a1")))
 
     drawn = card(closed)

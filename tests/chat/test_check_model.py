@@ -11,8 +11,8 @@ from django.test import Client
 from accounts.demo import ensure_users
 from chat.models import ModelProfile
 from chat.providers.model_listing import listed_limit
-from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.modes import MODES
+from replay_contract_server.fixture import ContractHandle
+from replay_contract_server.modes import MODES
 from tests.factories import bind_keys, make_profile, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

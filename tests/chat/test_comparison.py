@@ -11,9 +11,9 @@ from chat import eventlog
 from chat.models import Conversation, ModelProfile, Turn
 from chat.turns.manager import turn_manager
 from reasoning.events import AssistantMessage
+from replay_contract_server.fixture import running_contract_server
 from tests.chat.asking import owner_of, signed_in
 from tests.chat.live_pages import all_as_reloaded, page_of
-from tests.contract_server.fixture import running_contract_server
 from tests.factories import client_of, make_profile, open_turn
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 47")]

@@ -1,4 +1,4 @@
-"""The effort picker beside the composer: what each model accepts, and that it is sent. Ui 6."""
+"""The effort picker beside the composer: what each model accepts, and that it is sent."""
 
 import re
 

@@ -19,9 +19,9 @@ from chat.models import Conversation
 from chat.turns import heartbeat
 from chat.validation import Message
 from config.asgi import application
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.api_client import EVENTS, ServerEvent, client_of, events_of, joined, parse_events, post, streamed
 from tests.chat.asking import ended
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

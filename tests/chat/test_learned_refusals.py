@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from chat.conversations.learned_facts import REFUSAL_COUNTS, learned_facts
 from chat.models import Conversation, LearnedFacts, Turn
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ask, owner_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
 pytestmark = pytest.mark.django_db(transaction=True)

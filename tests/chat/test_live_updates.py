@@ -27,9 +27,9 @@ from chat.models import Conversation, Event, Passage, Turn
 from chat.socket import consumer
 from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ask, ended, send, signed_in
 from tests.chat.live_pages import LivePage, all_as_reloaded, page_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import (
     abandon,
     end_turn,

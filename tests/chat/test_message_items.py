@@ -6,10 +6,10 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chat.models import Conversation, Event
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, Talk, restart, stalled
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
 pytestmark = [
@@ -49,7 +49,7 @@ def sent(upstream: ContractHandle) -> list[str]:
     return names
 
 
-# Items of the first response, the answer that is shown, and what the next request holds of it. Review A D1.
+# Items of the first response, the answer that is shown, and what the next request holds of it. Product 20.
 SHAPES: dict[str, tuple[list[Item], str, list[str]]] = {
     "two thoughts": (
         [THOUGHT, said(CHECK), THOUGHT, said(RATIO)],

@@ -1,4 +1,4 @@
-"""Redirects of a model service: a conversation and a key go to the configured address and nowhere else. Review S L3."""
+"""Redirects of a model service: a conversation and a key go to the configured address and nowhere else."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

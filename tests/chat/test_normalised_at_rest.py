@@ -5,9 +5,9 @@ from channels.db import database_sync_to_async
 from django.db import connection
 
 from chat.audit.scan import scan_database
+from replay_contract_server.delimiters import has_delimiter
 from tests.chat import api_client
 from tests.chat.asking import ask, owner_of
-from tests.delimiters import has_delimiter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEAKS = [

@@ -84,7 +84,8 @@ def test_archived_conversation_is_listed_apart_and_found_until_a_new_message(ali
 
     archived = client.post(f"{url}manage/", {"do": "archive"}, headers=HTMX)
 
-    assert "Ferry" not in archived.text
+    assert "Archived: Ferry" in archived.text
+    assert f'href="{url}"' not in archived.text
     assert client.get("/")["Location"] != url
     assert "Ferry" in client.get("/chats/archived/").text
     assert "<small>Archived</small>" in client.get("/chats/?q=ferry").text
@@ -131,4 +132,4 @@ def test_lists_continue_a_page_at_a_time(alice, client):
     assert client.get(first.older_url).text.count('class="selectable__title"') == 1
     assert len(groups(alice)["Harbour"]) == sidebar.SHOWN_OF_PROJECT
     alice.conversations.update(archived_at="2026-01-01T00:00Z")
-    assert client.get(sidebar.archived(alice, None).older_url).text.count('class="selectable__title"') == 1
+    assert client.get(sidebar.read_archive(alice, None).older_url).text.count('class="selectable__title"') == 1

@@ -1,4 +1,4 @@
-"""What a filing or a tool says is data: for the model, for the card and for the checks. Review S, "not done"."""
+"""What a filing or a tool says is data: for the model, for the card and for the checks."""
 
 import json
 from io import StringIO

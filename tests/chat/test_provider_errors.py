@@ -22,9 +22,9 @@ from chat.providers.errors import (
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.wordings import WORDINGS
 from reasoning.deltas import RawEnd
-from tests.contract_server.client import user
-from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.script import WORDINGS as OVERFLOWS
+from replay_contract_server.client import user
+from replay_contract_server.fixture import ContractHandle
+from replay_contract_server.script import WORDINGS as OVERFLOWS
 
 KEY = "tiny-secret-0123456789"
 ENDPOINT = Endpoint("models.example:8443", "kimi-k9", (KEY,))

@@ -14,8 +14,8 @@ from chat.providers.base import ProviderRequest
 from chat.providers.connections import NO_KEY, Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
 from reasoning.deltas import RawEnd, RawFields, RawUsage
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.streams import answer, failure, text
-from tests.contract_server.fixture import ContractHandle
 
 QUESTION = {"role": "user", "content": "How much?"}
 TOOL = {"type": "function", "function": {"name": "searchFilings", "parameters": {"type": "object", "properties": {}}}}

@@ -10,8 +10,8 @@ from chat.providers.base import ProviderRequest
 from chat.providers.connections import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider, ResponsesDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.streams import answer, failure, text
-from tests.contract_server.fixture import ContractHandle
 
 ASK = {"role": "user", "content": "How much?"}
 PARAMETERS = {"type": "object", "properties": {"query": {"type": "string"}}}

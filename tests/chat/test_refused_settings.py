@@ -8,8 +8,8 @@ from channels.db import database_sync_to_async
 
 from chat.conversations import commands
 from chat.models import Conversation
+from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ask, owner_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 24")]

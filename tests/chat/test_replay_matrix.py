@@ -16,8 +16,8 @@ from chat import eventlog
 from chat.eventlog import EndedTurn, maintenance
 from chat.models import Event, Turn
 from reasoning.events import AssistantMessage
+from replay_contract_server.modes import MODES
 from tests.chat.histories import KINDS, LONG, Kind, Talk, cut, restart, stalled
-from tests.contract_server.modes import MODES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Scenario = Callable[[Talk], Awaitable[None]]

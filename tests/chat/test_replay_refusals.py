@@ -9,9 +9,9 @@ from accounts.models import User
 from chat.conversations import actions, reasoning_settings
 from chat.models import Conversation, Event
 from reasoning.replay.dialects import dialect_named
+from replay_contract_server.script import WORDINGS
 from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, LONG, Talk, cut
-from tests.contract_server.script import WORDINGS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 INSISTING = [model for model, kind in KINDS.items() if kind.needs_reasoning]

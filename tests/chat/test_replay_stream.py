@@ -20,8 +20,8 @@ from chat.management.recordings import MAX_BYTES, RecordingError, read_recording
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser
 from chat.providers.openai_responses import ResponsesDecoder
 from reasoning.deltas import RawItem
+from replay_contract_server.delimiters import has_delimiter
 from tests.conftest import SHARED
-from tests.delimiters import has_delimiter
 from tests.recordings import CHAT, OTHER, RESPONSES, Exchange, event_data, exchanges, read, recorded_files
 
 CHUNKS: list[dict[str, Any]] = [

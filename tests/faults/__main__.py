@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.contract_server.fixture import running_contract_server
+from replay_contract_server.fixture import running_contract_server
 from tests.faults.campaign import CONVERSATIONS, FAST_LEASES, ROUNDS_EACH, KillCampaign
 from tests.faults.site import DoomedSite
 

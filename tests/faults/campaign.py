@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from tests.contract_server.fixture import ContractHandle
+from replay_contract_server.fixture import ContractHandle
 from tests.faults.questions import PAD, THOUGHT, Question, length_s, script_of
 from tests.faults.site import DoomedSite
 from tests.faults.visitor import TIMEOUT_S, Visitor

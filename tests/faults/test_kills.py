@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.contract_server.fixture import running_contract_server
+from replay_contract_server.fixture import running_contract_server
 from tests.faults.campaign import CONVERSATIONS, FAST_LEASES, KillCampaign
 from tests.faults.site import DoomedSite
 from tests.server import empty_database

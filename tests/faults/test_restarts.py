@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from deploy.local_services import missing_packages
+from replay_contract_server.fixture import ContractHandle, running_contract_server
 from tests.browser.upstream import opening, reply, says, waits
-from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.faults.site import running_services
 from tests.open_page import Person
 from tests.server import environment_in, prepare_database, serving

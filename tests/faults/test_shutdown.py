@@ -9,8 +9,8 @@ from uuid import UUID
 import aiohttp
 import pytest
 
+from replay_contract_server.fixture import ContractHandle, running_contract_server
 from tests.browser.upstream import opening, reply, says, waits
-from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.faults.campaign import until
 from tests.faults.questions import Question
 from tests.faults.site import DoomedSite

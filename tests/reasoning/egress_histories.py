@@ -21,7 +21,7 @@ from reasoning.events import (
     TurnEnd,
     UserMessage,
 )
-from tests.contract_server.ledger import Call, Ledger, Seal, Step, account_of, seal
+from replay_contract_server.ledger import Call, Ledger, Seal, Step, account_of, seal
 
 HERE, ELSEWHERE = "here", "elsewhere"
 KEY = "test-key"

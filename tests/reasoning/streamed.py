@@ -1,8 +1,7 @@
-"""Helpers for tests of the stream: run deltas through the normaliser or a turn; recut them."""
+"""Helpers for tests of the stream: run deltas through the normaliser or a turn."""
 
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +48,8 @@ class Channels:
     extracted: int
 
 
-def channels(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Channels:
-    normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning)
+def channels(deltas: Iterable[Mapping[str, Any]], **options: Any) -> Channels:
+    normalizer = Normalizer(**options)
     out = [piece for delta in deltas for piece in normalizer.feed(delta)]
     out += normalizer.finish()
     assert normalizer.finish() == ()
@@ -66,9 +65,9 @@ def channels(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool =
     )
 
 
-def of_text(text: str, *, native: str = "", starts_in_reasoning: bool = False) -> Channels:
+def of_text(text: str, *, native: str = "", **options: Any) -> Channels:
     deltas = [{"reasoning_content": native}] if native else []
-    return channels([*deltas, {"content": text}], starts_in_reasoning=starts_in_reasoning)
+    return channels([*deltas, {"content": text}], **options)
 
 
 def joined(deltas: Iterable[Delta], channel: Channel) -> str:
@@ -77,17 +76,6 @@ def joined(deltas: Iterable[Delta], channel: Channel) -> str:
 
 def text_of(scratchpad: Scratchpad) -> str:
     return core.reveal(scratchpad, ScratchpadGrant(core.GRANT_KEY), max_tokens=10**9)
-
-
-def recut(deltas: Iterable[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the same stream in other pieces: each text field cut by chance, in its order among the others."""
-    chance = random.Random(seed)  # noqa: S311
-    for delta in deltas:
-        cuttable = [name for name, value in delta.items() if isinstance(value, str) and name != "role"]
-        if len(cuttable) == 1 and not delta.get("tool_calls") and not delta.get("reasoning_details"):
-            yield from ({cuttable[0]: piece} for piece in _pieces(delta[cuttable[0]], chance))
-        else:
-            yield dict(delta)
 
 
 def first_step(**options: Any) -> StepMachine:
@@ -116,14 +104,6 @@ def calls_made(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return count
-
-
-def _pieces(text: str, chance: random.Random) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        end = at + chance.choice((1, 1, 2, 3, 5, 9))
-        yield text[at:end]
-        at = end
 
 
 def _tools(out: Iterable[Delta]) -> tuple[tuple[Any, ...], ...]:

@@ -20,7 +20,7 @@ def test_text_is_counted_and_an_image_flat():
     plan = plan_request([QUESTION], ReasoningSettings(), target())
 
     assert 1_000 + IMAGE_TOKENS < plan.effective_tokens < 1_200 + IMAGE_TOKENS
-    anchored = plan_request([QUESTION], ReasoningSettings(), target(), usage_anchor=plan.anchored(7))
+    anchored = plan_request([QUESTION], ReasoningSettings(), target(), usage_anchor=plan.anchor(7))
     assert anchored.effective_tokens == 7
 
 

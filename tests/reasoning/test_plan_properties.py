@@ -14,11 +14,11 @@ from reasoning.events import Reasoning
 from reasoning.replay.plan import RequestTarget, plan_request
 from reasoning.replay.selection import Refused
 from reasoning.settings import ReasoningSettings
+from replay_contract_server.ledger import account_of
+from replay_contract_server.modes import MODES
+from replay_contract_server.rules.base import CheckedRequest, verdict
+from replay_contract_server.state import Record
 from tests.chat.histories import KINDS, Kind
-from tests.contract_server.ledger import account_of
-from tests.contract_server.modes import MODES
-from tests.contract_server.rules.base import CheckedRequest, verdict
-from tests.contract_server.state import Record
 from tests.reasoning.egress_histories import HERE, KEY, Log, logs
 
 TOOLS = [{"type": "function", "function": {"name": "searchFilings", "parameters": {"type": "object"}}}]

@@ -71,33 +71,6 @@ def test_family_that_the_profile_names_wins():
     assert find_thinking_format("my-model", "a-name-of-old") is None
 
 
-@pytest.mark.spec("product 33")
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("analysis of the text", ("analysis of the text", "")),
-        ("Final analysis", ("Final analysis", "")),
-    ],
-)
-def test_words_that_may_open_a_thought_are_text_without_its_end(text, expected):
-    assert parsed(text, 2, THINKING_FORMATS["harmony"]) == expected
-
-
-@pytest.mark.spec("product 33")
-@pytest.mark.parametrize("size", [1, 4, 100])
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<think time='3'>Why?</think>So.", ("So.", "Why?")),
-        ("\n<thinking budget=9 >Why?</thinking>So.", ("So.", "Why?")),
-        ("<think about it> she said", ("<think about it> she said", "")),
-        ("So <think about it>", ("So <think about it>", "")),
-    ],
-)
-def test_attributes_are_accepted_where_a_message_begins_and_a_closer_follows(text, expected, size):
-    assert parsed(text, size) == expected
-
-
 @pytest.mark.spec("product 39")
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize("leftover", LEFTOVERS)
@@ -106,11 +79,6 @@ def test_leftover_is_removed_at_the_end_alone(leftover, size):
     assert parsed(f"So.{leftover}{leftover}", size)[0] == "So."
     assert parsed(f"So {leftover} on", size)[0] == f"So {leftover} on"
     assert parsed(f"It is `{leftover}`", size)[0] == f"It is `{leftover}`"
-
-
-@pytest.mark.spec("product 39")
-def test_closer_of_struck_text_is_no_leftover():
-    assert parsed("Not <s>so</s>", 2)[0] == "Not <s>so</s>"
 
 
 @pytest.mark.spec("product 33")

@@ -96,7 +96,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
         if candidates:
             thinking.append(f"The best sentence scores {candidates[0].score:.2f}; an answer needs {THRESHOLD}.")
         thinking.append(f"I quote {len(chosen)}." if chosen else "That is too little, so I say so.")
-    found = counted(len(result.passages), "passage")
+    found = count_words(len(result.passages), "passage")
     outcome = f"Quoted {len(chosen)} of {found}, word for word." if chosen else f"Found no answer in {found}."
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
@@ -109,7 +109,7 @@ def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
         return replies[0]
     parts: list[str] = []
     for half, reply in zip(halves, replies, strict=True):
-        asked = escaped(half.strip(" ,;.?"))
+        asked = escape_markdown(half.strip(" ,;.?"))
         parts.append(f"{asked[:1].upper()}{asked[1:]}?")
         parts.append(reply.answer)
     thinking = " ".join(reply.thinking for reply in replies)
@@ -122,12 +122,14 @@ def list_filings(result: ToolMessage) -> Reply:
     filings = {one.url.partition("#")[0] or one.filing: one for one in reversed(result.passages) if one.company}
     lines = sorted(describe_record(one) for one in filings.values())
     count = max(result.searched.filings, len(lines))
-    shown = f"{counted(count, 'filing')} {'is' if count == 1 else 'are'} here"
+    shown = f"{count_words(count, 'filing')} {'is' if count == 1 else 'are'} here"
     if count > len(lines):
-        shown = f"{shown}, of {counted(len(result.searched.companies), 'company', 'companies')}. These are {len(lines)}"
+        shown = (
+            f"{shown}, of {count_words(len(result.searched.companies), 'company', 'companies')}. These are {len(lines)}"
+        )
     return Reply(
         describe_found(result),
-        ("Searched for the cover pages of the filings.", f"Listed {len(lines)} of {counted(count, 'filing')}."),
+        ("Searched for the cover pages of the filings.", f"Listed {len(lines)} of {count_words(count, 'filing')}."),
         "\n".join([f"{shown}:" if lines else "No filing is here.", "", *lines]).strip(),
     )
 
@@ -136,7 +138,7 @@ def describe_record(passage: FiledPassage) -> str:
     """Return the line of a list that says what is known of a filing."""
     dated = f"filed {passage.date}" if passage.date else "filing date not known here"
     period = f", period {passage.period}" if passage.period else ""
-    return f"- {escaped(passage.company)}, {passage.filing}, {dated}{period} [{passage.ref}]"
+    return f"- {escape_markdown(passage.company)}, {passage.filing}, {dated}{period} [{passage.ref}]"
 
 
 def with_reason(question: Question, scored: ScoredPiece) -> str:
@@ -186,18 +188,18 @@ def overview(question: Question, result: ToolMessage) -> Reply:
 def refusal(question: Question, result: ToolMessage, stranger: str | None = None, hint: str = "") -> str:
     """Say that the filings don't answer, why, and what was searched."""
     if stranger:
-        why = ended(f"No filing of {escaped(stranger)} is here")
+        why = end_sentence(f"No filing of {escape_markdown(stranger)} is here")
     elif result.passages:
         why = "The closest passages say too little about the question to be quoted."
     else:
         why = "The search found no passage."
     searched = result.searched
-    companies = list(map(escaped, searched.companies))
+    companies = list(map(escape_markdown, searched.companies))
     more = f" and {len(companies) - _SHOWN_COMPANIES} more" if len(companies) > _SHOWN_COMPANIES else ""
-    among = f", among {counted(searched.filings, 'filing')}" if searched.filings else ""
+    among = f", among {count_words(searched.filings, 'filing')}" if searched.filings else ""
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
-    query = escaped((searched.query or question.query).replace('"', " "))
-    searched_line = ended(f"Searched for: “{query}”{among}{of}")
+    query = escape_markdown((searched.query or question.query).replace('"', " "))
+    searched_line = end_sentence(f"Searched for: “{query}”{among}{of}")
     where = "the attached files or these filings" if has_attached(result) else "these filings"
     return f"{_REFUSAL % where} {why}{hint}\n\n{searched_line}"
 
@@ -209,7 +211,7 @@ def describe_search(question: Question, result: ToolMessage) -> str:
     name = result.companies[0] if company and len(result.companies) == 1 else company
     only = f", only in those of {name}" if name else ""
     where = "the attached files and the filings" if has_attached(result) else "the filings"
-    return ended(f"Searched {where} for “{result.searched.query or question.query}”{only}")
+    return end_sentence(f"Searched {where} for “{result.searched.query or question.query}”{only}")
 
 
 def has_attached(result: ToolMessage) -> bool:
@@ -219,15 +221,15 @@ def has_attached(result: ToolMessage) -> bool:
 def describe_found(result: ToolMessage) -> str:
     """Return how many passages came back, and of whom."""
     companies = "; ".join(result.companies).rstrip(".") or "nobody"
-    return f"{counted(len(result.passages), 'passage')} came back, of {companies}."
+    return f"{count_words(len(result.passages), 'passage')} came back, of {companies}."
 
 
 def describe_source(passage: FiledPassage) -> str:
     """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
     if passage.is_attached:
-        return ", ".join(map(escaped, filter(None, (passage.title, passage.section))))
-    return f"{escaped(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
+        return ", ".join(map(escape_markdown, filter(None, (passage.title, passage.section))))
+    return f"{escape_markdown(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 
 def quotation(text: str, wanted: Iterable[str] = ()) -> str:
@@ -253,16 +255,16 @@ def quotation(text: str, wanted: Iterable[str] = ()) -> str:
     return f'"{plain}"' if is_quoting else f"“{plain}”"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return words that a person typed, or a filing's name, so that markdown shows them unchanged."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def count_words(count: int, noun: str, plural: str = "") -> str:
     """Return ``1 passage``, ``2 passages``."""
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def ended(sentence: str) -> str:
+def end_sentence(sentence: str) -> str:
     """Return a sentence with its full stop, which a name such as *Inc.* may have brought along."""
     return sentence if sentence.endswith(".") else f"{sentence}."

@@ -12,11 +12,11 @@ from chat.sharing.imports.conversation import (
     as_dict,
     as_list,
     as_text,
-    fenced,
-    joined,
+    fence_code,
+    join_paragraphs,
     link_to,
     one_line,
-    parsed,
+    parse_object,
     time_of,
 )
 
@@ -70,19 +70,22 @@ def read_message(found: ExportedConversation, key: str, message: Mapping[str, An
     elif kind := _LEFT_OUT.get(as_text(content.get("content_type"))):
         found.leave_out(kind)
     elif role == "system":
-        if joined(*texts(found, content, {})):
+        if join_paragraphs(*texts(found, content, {})):
             found.leave_out("instructions")
     elif role == "tool":
         text = read_tool(found, content, metadata)
         side = "answer" if text else "none"
     elif role == "user":
-        side, text = "question", joined(*texts(found, content, metadata), *notes_of_files(found, content, metadata))
+        side, text = (
+            "question",
+            join_paragraphs(*texts(found, content, metadata), *notes_of_files(found, content, metadata)),
+        )
     elif (recipient := as_text(message.get("recipient")) or "all") != "all":
         text = read_call(found, recipient, content)
         side = "answer" if text else "none"
     elif role == "assistant":
         side, text = "answer", read_answer(found, content, metadata)
-    elif text := joined(*texts(found, content, metadata)):
+    elif text := join_paragraphs(*texts(found, content, metadata)):
         side = "unknown"
     known: Side = side  # type: ignore[assignment]
     model = as_text(metadata.get("model_slug"))
@@ -105,7 +108,7 @@ def texts(found: ExportedConversation, content: Mapping[str, Any], metadata: Map
             # A recording has a transcription beside it.
             yield note if kind == "pictures" or not has_text else ""
     if not parts and (text := as_text(content.get("text"))):
-        yield fenced(text, as_text(content.get("language"))) if content.get("content_type") == "code" else text
+        yield fence_code(text, as_text(content.get("language"))) if content.get("content_type") == "code" else text
 
 
 def file_names(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -140,7 +143,7 @@ def read_answer(found: ExportedConversation, content: Mapping[str, Any], metadat
         if not named and reference.get("type") == "file":
             named = [one_line(as_text(reference.get("name")))]
         links[as_text(reference.get("matched_text")).strip()] = in_brackets(named)
-    return joined(*(found.with_links(part, links) for part in parts)).strip()
+    return join_paragraphs(*(found.with_links(part, links) for part in parts)).strip()
 
 
 def in_brackets(links: list[str]) -> str:
@@ -150,26 +153,26 @@ def in_brackets(links: list[str]) -> str:
 
 def read_call(found: ExportedConversation, recipient: str, content: Mapping[str, Any]) -> str:
     """Return what the model gave to a tool, where it is part of the answer: a document or code."""
-    text = as_text(content.get("text")) or joined(*map(as_text, as_list(content.get("parts"))))
+    text = as_text(content.get("text")) or join_paragraphs(*map(as_text, as_list(content.get("parts"))))
     if recipient.partition(".")[0] == "canmore":
         return read_canvas(text)
     if recipient in _CODE_TOOLS:
-        return fenced(text, _CODE_TOOLS[recipient])
+        return fence_code(text, _CODE_TOOLS[recipient])
     found.leave_out("steps")
     return ""
 
 
 def read_canvas(text: str) -> str:
     """Return a document of the canvas, or what was changed or remarked in it."""
-    form = parsed(text)
+    form = parse_object(text)
     kind, name = as_text(form.get("type")), one_line(as_text(form.get("name")))
     language = kind.partition("/")[2] or "markdown"
     title = f"**{name}**" if name else ""
     updates = [as_text(as_dict(update).get("replacement")) for update in as_list(form.get("updates"))]
     comments = [as_text(as_dict(comment).get("comment")) for comment in as_list(form.get("comments"))]
-    documents = [fenced(document, language) for document in (as_text(form.get("content")), *updates)]
-    found = joined(title, *documents, "\n".join(f"- {one_line(comment)}" for comment in comments if comment))
-    return found or fenced(text)
+    documents = [fence_code(document, language) for document in (as_text(form.get("content")), *updates)]
+    found = join_paragraphs(title, *documents, "\n".join(f"- {one_line(comment)}" for comment in comments if comment))
+    return found or fence_code(text)
 
 
 def read_tool(found: ExportedConversation, content: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
@@ -180,4 +183,4 @@ def read_tool(found: ExportedConversation, content: Mapping[str, Any], metadata:
     pictures += [one for one in map(as_dict, drawn) if one.get("message_type") == "image"]
     if not pictures:
         found.leave_out("steps")
-    return joined(*(found.leave_out("pictures") for _picture in pictures))
+    return join_paragraphs(*(found.leave_out("pictures") for _picture in pictures))

@@ -12,8 +12,8 @@ from chat.sharing.imports.conversation import (
     as_dict,
     as_list,
     as_text,
-    fenced,
-    joined,
+    fence_code,
+    join_paragraphs,
     time_of,
 )
 
@@ -37,7 +37,7 @@ def read_claude(form: Mapping[str, Any]) -> ExportedConversation:
     for number, message in enumerate(map(as_dict, form["chat_messages"])):
         parent = as_text(message.get("parent_message_uuid"))
         side = _SIDES.get(as_text(message.get("sender")), "unknown")
-        text = joined(*blocks(found, message), *notes_of_files(found, message))
+        text = join_paragraphs(*blocks(found, message), *notes_of_files(found, message))
         found.messages.append(
             ExportedMessage(
                 key=as_text(message.get("uuid")) or f"#{number}",
@@ -64,7 +64,7 @@ def blocks(found: ExportedConversation, message: Mapping[str, Any]) -> Iterator[
             yield text
         elif kind == "tool_use" and document:
             title = as_text(given.get("title"))
-            yield joined(f"**{title}**" if title else "", fenced(document, as_text(given.get("language"))))
+            yield join_paragraphs(f"**{title}**" if title else "", fence_code(document, as_text(given.get("language"))))
         elif kind in _LEFT_OUT:
             yield found.leave_out(_LEFT_OUT[kind])
 

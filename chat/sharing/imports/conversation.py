@@ -130,7 +130,7 @@ def as_text(value: object) -> str:
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     """Return an object that is written as JSON in a text; an empty one where it isn't."""
     try:
         return as_dict(json.loads(text))
@@ -145,7 +145,7 @@ def parsed_uuid(value: object) -> uuid.UUID | None:
         return None
 
 
-def joined(*parts: str) -> str:
+def join_paragraphs(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -153,7 +153,7 @@ def one_line(text: str) -> str:
     return _MARKUP.sub(" ", text[: 2 * MAX_NAME_CHARS]).strip()[:MAX_NAME_CHARS]
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence_code(text: str, language: str = "") -> str:
     """Return code as Markdown shows it, or nothing where there is none."""
     if not text.strip():
         return ""

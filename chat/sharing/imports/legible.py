@@ -11,7 +11,7 @@ from chat.sharing.imports.conversation import (
     as_dict,
     as_list,
     as_text,
-    joined,
+    join_paragraphs,
     parsed_uuid,
     time_of,
 )
@@ -47,7 +47,7 @@ def read_legible(form: Mapping[str, Any]) -> ExportedConversation:
                 side="answer" if is_answer else "question",
                 text=as_text(message.get("answer"))
                 if is_answer
-                else joined(as_text(message.get("text")).strip(), *files),
+                else join_paragraphs(as_text(message.get("text")).strip(), *files),
                 at=time_of(message.get("at")),
                 model=as_text(message.get("model")),
                 status=_STATUS.get(as_text(message.get("status")), "completed"),

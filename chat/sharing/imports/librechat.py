@@ -11,7 +11,7 @@ from chat.sharing.imports.conversation import (
     as_dict,
     as_list,
     as_text,
-    joined,
+    join_paragraphs,
     time_of,
 )
 
@@ -43,7 +43,7 @@ def read_librechat(form: Mapping[str, Any]) -> ExportedConversation:
         key = as_text(message.get("messageId")) or f"#{len(found.messages)}"
         # Its place counts where it is nested; in a list its parent, and what stands before it where it names none.
         parent = as_text(message.get("parentMessageId")) if above == _ROOT else above
-        text = joined(*parts(found, message), *notes_of_files(found, message)).strip()
+        text = join_paragraphs(*parts(found, message), *notes_of_files(found, message)).strip()
         is_users = message.get("isCreatedByUser")
         if not isinstance(is_users, bool):
             is_users = as_text(message.get("sender")).lower() == "user"

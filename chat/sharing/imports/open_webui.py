@@ -13,7 +13,7 @@ from chat.sharing.imports.conversation import (
     as_dict,
     as_list,
     as_text,
-    joined,
+    join_paragraphs,
     time_of,
 )
 
@@ -43,7 +43,7 @@ def read_open_webui(form: Mapping[str, Any]) -> ExportedConversation:
     for key, value in messages.items():
         message = as_dict(value)
         side = _SIDES.get(as_text(message.get("role")), "unknown")
-        text = joined(*parts(found, message), *notes_of_files(found, message))
+        text = join_paragraphs(*parts(found, message), *notes_of_files(found, message))
         if side == "none" and text:
             found.leave_out("instructions")
         if side == "answer":

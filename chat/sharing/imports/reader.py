@@ -121,7 +121,7 @@ def stop_slow(*_signal: object) -> None:
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def limit_time() -> Iterator[None]:
     """Limit the time of what is done for one conversation. Nothing is sent meanwhile: it would come as a half."""
     signal.setitimer(signal.ITIMER_PROF, CONVERSATION_S)
     try:
@@ -193,7 +193,7 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
     if raw is None:
         raise MemoryError
     try:
-        with bounded():
+        with limit_time():
             found = read_conversation(json.loads(raw))
     except (ValueError, RecursionError):
         connection.send(Skipped(_("Cut off or damaged"), name))
@@ -209,7 +209,7 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
     # 2. Read its texts, if they are wanted.
     connection.send(Found(name, title, import_id_of(found, raw), found.first_answer))
     if connection.recv():
-        with bounded():
+        with limit_time():
             turns, is_shortened = imported_turns(found, limits)
         connection.send(FoundTurns(turns, is_shortened, {kind: n for kind, n in found.left_out.items() if n}))
     return True

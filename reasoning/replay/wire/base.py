@@ -127,7 +127,7 @@ class WireFormat(ABC):
                 entries += self.step(selected, dialect, origin, call_ids)
                 if selected.step.is_continued and (number < len(turn.steps) or turn.is_running):
                     entries.append(self.question(CONTINUE, ()))
-        entries, repairs = self.repaired(entries)
+        entries, repairs = self.repair(entries)
         return (self.alternating(entries) if alternates_roles else entries), repairs
 
     @abstractmethod
@@ -139,7 +139,7 @@ class WireFormat(ABC):
         """Return what is sent of one response: its own entries, and the results of its calls."""
 
     @abstractmethod
-    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
+    def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         """Return entries that a service accepts. The last check before a request leaves (replay 10).
 
         Selection is built so that nothing is found here; what is found all the same (an old row, a broken event) must

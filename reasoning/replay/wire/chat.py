@@ -101,7 +101,7 @@ class ChatFormat(WireFormat):
             thinking = {thinking_field(dialect.text_field): selected.placeholder}
         return [{**thinking, **message_signature(step), **message}, *results]
 
-    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
+    def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         return repair_messages(entries)
 
     def alternating(self, entries: Sequence[Entry]) -> list[Entry]:

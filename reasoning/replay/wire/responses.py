@@ -85,7 +85,7 @@ class ResponsesFormat(WireFormat):
                     outputs.append({"type": "function_call_output", "call_id": call_id, "output": output})
         return items + outputs
 
-    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
+    def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         return repair_items(entries)
 
     def params(
