@@ -14,7 +14,7 @@ from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
-from reasoning.redaction.tables import find_in_tables, table_window
+from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
@@ -277,10 +277,6 @@ def find_numbers(
 def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
-    yield from find_numbers(text, "id_number", _CODICE_FISCALE, 7)
-    yield from find_numbers(text, "mac", _MAC, 0)
-    if " - " in text:
-        yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
     for pattern in _PHONES if "+" in text else _PHONES[1:]:
         yield from find_numbers(text, "phone", pattern, 8, 15)
 
@@ -352,9 +348,17 @@ TRIGGERS: Final = (
     Trigger(
         "digit",
         shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
-        r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)"
-        r"|(?<![\w:\-])[0-9A-Fa-f]{2}[:\-][0-9A-Fa-f]{2}[:\-]",  # of a MAC address
-        window=re.compile(r"[\d\s.\-/()+]{0,60}+(?:(?<= - )[^\s\[]{1,64}+\s?+\[?\d?)?+"),
+        r"|(?<![\d.,])0[1-9](?![\d.,]))",
+        window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
+        needs=re.compile(r"(?:\d\D{0,3}+){8}"),
+    ),
+    Trigger("mac", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
+    Trigger("codice fiscale", shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
+    Trigger(
+        "access log",
+        shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
+        window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
+        needs=re.compile(" - "),
     ),
     Trigger(
         "label",
@@ -364,8 +368,9 @@ TRIGGERS: Final = (
             r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
             r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
         ),
+        needs=re.compile(r"\d"),
     ),
-    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096),
+    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
     Trigger(
         "address",
         _FIRST_WORDS["address"],
@@ -391,6 +396,9 @@ RULES: Final = (
     Rule(frozenset({"at"}), find_emails),
     Rule(frozenset({"digit"}), find_cards),
     Rule(frozenset({"digit"}), find_by_layout),
+    Rule(frozenset({"codice fiscale"}), lambda text: find_numbers(text, "id_number", _CODICE_FISCALE, 7)),
+    Rule(frozenset({"mac"}), lambda text: find_numbers(text, "mac", _MAC, 0)),
+    Rule(frozenset({"access log"}), lambda text: find_numbers(text, "ip", _ACCESS_LOG, 4)),
     Rule(frozenset({"label", "address"}), find_by_label),
     Rule(frozenset({"column"}), find_personal_cells),
     Rule(frozenset({"iban"}), find_ibans),

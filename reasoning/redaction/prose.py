@@ -275,12 +275,14 @@ TRIGGERS: Final = (
             " zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang logged sign signed"
         ),
         window=next_words(9),
+        needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
     Trigger(
         "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
         shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
         r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
+        needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
     ),
     Trigger(
         "cjk",
@@ -302,5 +304,5 @@ RULES: Final = (
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    Rule(frozenset({"name"}), find_nearby),
+    Rule(frozenset({"name", "login"}), find_nearby),
 )

@@ -60,6 +60,7 @@ class Trigger:
     shape: str = ""  # that no word of letters has
     window: re.Pattern[str] = WORD
     max_chars: int = 512
+    needs: re.Pattern[str] | None = None  # in the word or its window, or no rule runs
 
 
 class Span(NamedTuple):

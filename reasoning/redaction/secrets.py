@@ -399,7 +399,7 @@ def find_code_lists(text: str) -> Iterator[Span]:
 # --- Triggers and rules ------------------------------------------------------------------------------------------
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
-_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified log logged login")
+_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
 _NAME_WORDS = (SECRET_WORDS - _COMMON_NAME_WORDS) | wordset("pw oauth sig nonce salt verifier wpa tan clave khẩu sandi")
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
@@ -421,25 +421,33 @@ TRIGGERS = (
         shape="[\u0370-\u04ff](?:(?<=[A-Za-z].)|(?=[A-Za-z]))",  # look-alike letters in a Latin word
         window=next_words(10),
     ),
-    Trigger("name", _COMMON_NAME_WORDS, stems=_COMMON_NAME_STEMS, window=next_words(10, until_prose=True)),
+    Trigger(
+        "name",
+        _COMMON_NAME_WORDS,
+        stems=_COMMON_NAME_STEMS,
+        window=next_words(10, until_prose=True),
+        needs=re.compile(r"[^A-Za-z\s.,;()/\-]|--|[a-z][A-Z]|[A-Z]{4}|\n"),  # what no plain sentence has
+    ),
     Trigger(
         "provider",
         PROVIDERS,
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
+        needs=re.compile(r"[=:|,>]"),
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2)),
-    Trigger("command", _COMMAND_WORDS, window=next_words(12)),
+    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "call",
         wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
+        needs=re.compile(r"[=:(].*[\"']", re.DOTALL),
     ),
     Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
-    Trigger("url", wordset("wifi jdbc"), shape="://"),
+    Trigger("url", wordset("wifi jdbc"), shape="://", needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:")),
     Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",

@@ -38,6 +38,7 @@ _PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{
 _PLAIN_NUMBER = re.compile(
     r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
+_MEMORABLE = re.compile(r"[^\d]{1,24}")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -152,25 +153,30 @@ class RuleBook:
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._shape = re.compile("|".join(shape.pattern for shape, _trigger in self._shapes))
+        self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
         """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
         seen: list[SeenTrigger] = []
         for found in _WORD.finditer(text, start, end):
-            word, place = found.group(), base + found.start()
-            if not (plain := _PLAIN_WORD.fullmatch(word)):
-                if not _PLAIN_NUMBER.fullmatch(word):
-                    seen += self._triggers_in_odd_word(word, place)
-                continue
-            low = word.lower()
-            triggers = self._by_word.get(plain[1].lower(), ())
-            if self._stem.search(low):
-                triggers = [*triggers, *(trigger for stem, trigger in self._stems if stem.search(low))]
-            for one in triggers:
-                seen.append(SeenTrigger(place + plain.start(1), place + plain.end(1), place, one))
+            word = found.group()
+            # Texts repeat their words. What may be a secret isn't remembered: what is long, or has a digit.
+            triggers = self._remembered(word) if _MEMORABLE.fullmatch(word) else self._triggers_of(word)
+            if triggers:
+                place = base + found.start()
+                seen += [SeenTrigger(place + first, place + last, place, one) for first, last, one in triggers]
         return seen
 
-    def _triggers_in_odd_word(self, word: str, place: int) -> list[SeenTrigger]:
+    def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+        """Return where the triggers of a word begin and end in it."""
+        if plain := _PLAIN_WORD.fullmatch(word):
+            low = word.lower()
+            triggers = [*self._by_word.get(plain[1].lower(), ())]
+            if self._stem.search(low):
+                triggers += [trigger for stem, trigger in self._stems if stem.search(low)]
+            return [(*plain.span(1), one) for one in triggers]
+        if _PLAIN_NUMBER.fullmatch(word):
+            return []
         low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
         found = [
             (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
@@ -185,7 +191,7 @@ class RuleBook:
         if self._shape.search(word):
             found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
         found.sort(key=lambda one: one[:2])
-        return [SeenTrigger(place + first, place + last, place, trigger) for first, last, trigger in found]
+        return found
 
     def is_plain(self, text: str) -> bool:
         """True for a short text in which no rule has to look."""
@@ -431,7 +437,12 @@ class StreamRedactor:
         """Mask what the triggers of the first windows find in ``[0, end)`` of the held text."""
         names: set[str] = set()
         while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
-            names.add(self._seen.popleft().trigger.name)
+            one = self._seen.popleft()
+            needs, start = one.trigger.needs, one.word_start - self._released
+            if not needs or needs.search(self._held, max(start, 0), self._end_of(one, end)):
+                names.add(one.trigger.name)
+        if not names:
+            return
         # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
         for _ in range(_MAX_ROUNDS):
             window = self._held[:end]
