@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from string import ascii_uppercase
+from string import ascii_uppercase, digits
 from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
@@ -256,13 +256,13 @@ def find_emails(text: str) -> Iterator[Span]:
 
 def find_cards(text: str) -> Iterator[Span]:
     for found in _CARD.finditer(text):
-        digits = re.sub(r"\D", "", found.group())
-        if _CARD_ISSUER.fullmatch(digits) and passes_luhn(digits):
+        number = re.sub(r"\D", "", found.group())
+        if _CARD_ISSUER.fullmatch(number) and passes_luhn(number):
             yield Span(*found.span(), "card")
 
 
-def passes_luhn(digits: str) -> bool:
-    doubled = [int(char) * (1 + place % 2) for place, char in enumerate(reversed(digits))]
+def passes_luhn(number: str) -> bool:
+    doubled = [int(char) * (1 + place % 2) for place, char in enumerate(reversed(number))]
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
@@ -344,18 +344,20 @@ def find_homes(text: str) -> Iterator[Span]:
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
 TRIGGERS: Final = (
-    Trigger("at", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
+    Trigger("at", marks="@&%[(", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
     Trigger(
         "digit",
+        marks=digits,
         shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
         r"|(?<![\d.,])0[1-9](?![\d.,]))",
         window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
         needs=re.compile(r"(?:\d\D{0,3}+){8}"),
     ),
-    Trigger("mac", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
-    Trigger("codice fiscale", shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
+    Trigger("mac", marks=":-", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
+    Trigger("codice fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
     Trigger(
         "access log",
+        marks=".:",
         shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
         window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
         needs=re.compile(" - "),
@@ -380,14 +382,16 @@ TRIGGERS: Final = (
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165}+)?+"
         ),
     ),
-    Trigger("path", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
+    Trigger("path", marks="/:", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
     Trigger(
         "iban",
+        marks=digits,
         shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
         window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
     ),
     Trigger(
         "nino",
+        marks=ascii_uppercase,
         shape=r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}(?=\d|\s|\Z)",
         window=re.compile(r"[ \dA-D]{0,13}+"),
     ),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import digits
 from typing import Final
 
 from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
 from reasoning.redaction.rules import (
+    MIXED_SIGN,
     Rule,
     Span,
     Trigger,
@@ -162,11 +164,14 @@ def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
 
 def find_stated(text: str) -> Iterator[Span]:
     """Find what "the password is …", "the API key …" state."""
+    may_be_mixed = MIXED_SIGN.search(text)
     for word in _NAME.finditer(text):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
+        if not may_be_mixed and is_plain_name(name):
+            continue
         if found := _IS_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
             if is_on_next_line(text, word.end(), start, start + len(value), value):
@@ -222,6 +227,8 @@ def is_value_before_name(found: re.Match[str], value: str) -> bool:
 
 def find_nearby(text: str) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
+    if not MIXED_SIGN.search(text):
+        return
     for name in _NEARBY_NAME.finditer(text):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
@@ -278,7 +285,8 @@ TRIGGERS: Final = (
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
     Trigger(
-        "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
+        "odd",
+        marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
         shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
         r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
@@ -288,6 +296,7 @@ TRIGGERS: Final = (
         "cjk",
         frozenset("密口令パ"),  # with which the words for a password begin
         shape="[비암]",
+        marks="비암",
         window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
     ),
 )

@@ -58,6 +58,7 @@ class Trigger:
     words: frozenset[str] = frozenset()
     stems: str = ""
     shape: str = ""  # that no word of letters has
+    marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD
     max_chars: int = 512
     needs: re.Pattern[str] | None = None  # in the word or its window, or no rule runs
@@ -229,6 +230,7 @@ _EXPRESSION = re.compile(
 # How often neighbours change their class separates random strings from words and numbers.
 _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
+MIXED_SIGN = re.compile(r"[^\W_a-zA-ZÀ-ÿ]|[!@#$%^&*+=~?]")  # what ``is_mixed`` asks for
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 # Behind the language of a block of code, and behind a value that has a line of its own.

@@ -412,12 +412,14 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
 )
+GREEK_AND_CYRILLIC = "".join(map(chr, range(0x370, 0x500)))
 _HEADER_WINDOW = re.compile(r"[\"'`*\\]{0,4}+[ \t]{0,4}+(?:(?:[:=]|(?<=[\"'])[ ]?,)[^\n]{0,4096}+)?+")
 TRIGGERS = (
     Trigger(
         "name",
         _NAME_WORDS,
         stems=_NAME_STEMS,
+        marks=GREEK_AND_CYRILLIC,
         shape="[\u0370-\u04ff](?:(?<=[A-Za-z].)|(?=[A-Za-z]))",  # look-alike letters in a Latin word
         window=next_words(10),
     ),
@@ -447,10 +449,17 @@ TRIGGERS = (
         needs=re.compile(r"[=:(].*[\"']", re.DOTALL),
     ),
     Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
-    Trigger("url", wordset("wifi jdbc"), shape="://", needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:")),
-    Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
+    Trigger(
+        "url",
+        wordset("wifi jdbc"),
+        marks=":",
+        shape="://",
+        needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
+    ),
+    Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",
+        marks="-/",
         shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
         window=next_words(4),
     ),

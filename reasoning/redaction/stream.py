@@ -142,17 +142,16 @@ class RuleBook:
         self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
-        self._shapes: list[tuple[re.Pattern[str], Trigger]] = []
+        self._shapes: list[tuple[re.Pattern[str], Trigger, frozenset[str]]] = []
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                self._shapes.append((re.compile(trigger.shape), trigger))
+                self._shapes.append((re.compile(trigger.shape), trigger, frozenset(trigger.marks)))
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
-        self._shape = re.compile("|".join(shape.pattern for shape, _trigger in self._shapes))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
@@ -181,15 +180,18 @@ class RuleBook:
         found = [
             (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
         ]
-        found += [  # "contactPhone" has the trigger "phone"
-            (*one.span(), trigger)
-            for one in _PART_OF_NAME.finditer(word)
-            for trigger in self._by_word.get(one.group().lower(), ())
-        ]
+        if low != word:
+            found += [  # "contactPhone" has the trigger "phone"
+                (*one.span(), trigger)
+                for one in _PART_OF_NAME.finditer(word)
+                for trigger in self._by_word.get(one.group().lower(), ())
+            ]
         if self._stem.search(low):
             found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
-        if self._shape.search(word):
-            found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
+        signs = set(word)
+        for shape, trigger, marks in self._shapes:
+            if not marks.isdisjoint(signs):
+                found += [(*one.span(), trigger) for one in shape.finditer(word)]
         found.sort(key=lambda one: one[:2])
         return found
 

@@ -7,6 +7,7 @@ To add a token, add its prefix to one of the two tables: ``DISTINCT_PREFIXES`` i
 from __future__ import annotations
 
 import re
+from string import ascii_letters, digits
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
@@ -145,8 +146,8 @@ def is_distinct_body(found: re.Match[str], _value: str) -> bool:
 
 def is_dense_body(found: re.Match[str], _value: str) -> bool:
     piece = longest_piece(found["body"])
-    digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
-    if len(piece) >= 14 and digits >= 3 and (changes >= 0.25 or len(piece) >= 20):
+    count, changes = sum(map(str.isdigit, piece)), class_changes(piece)
+    if len(piece) >= 14 and count >= 3 and (changes >= 0.25 or len(piece) >= 20):
         return True
     return (
         (len(piece) >= 16 and changes >= 0.4) or (len(piece) >= 28 and changes >= 0.3) or is_random_body(found["body"])
@@ -156,10 +157,10 @@ def is_dense_body(found: re.Match[str], _value: str) -> bool:
 def is_random_body(body: str) -> bool:
     """True for many letters and digits, well mixed; hexadecimal digits may be a digest."""
     start = body[:128]
-    digits = sum(map(str.isdigit, start))
+    count = sum(map(str.isdigit, start))
     return (
         len(start) >= (24 if start.islower() or start.isupper() else 20)
-        and 3 <= digits <= len(start) * 0.6
+        and 3 <= count <= len(start) * 0.6
         and class_changes(start) >= (0.3 if len(start) < 32 else 0.2)
         and not _HEX.fullmatch(start)
         and not has_words(start)
@@ -178,8 +179,8 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     start = run[:128]
     if has_words(start) or is_in_path(found.string, found.start()):
         return False
-    lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
-    if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
+    lower, upper, count = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
+    if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45:
         return False
     piece = longest_piece(start)
     return (
@@ -229,11 +230,15 @@ BLOCK_END = {
 
 TRIGGERS = (
     Trigger(
-        "run",  # letters, digits, dashes: 12 with a digit among them, or 20
-        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
+        "run",  # letters, digits, dashes: 12 with a digit among them, or 20; not the time of a day
+        marks=ascii_letters + digits,
+        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?!(?:19|20)\d\d-[01]\d-[0-3]\dT\d\d(?![\w\-]))(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
     ),
     Trigger(
-        "hash", wordset("argon scrypt sha md pbkdf bcrypt"), shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))"
+        "hash",
+        wordset("argon scrypt sha md pbkdf bcrypt"),
+        marks="${",
+        shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))",
     ),
 )
 RULES = (
