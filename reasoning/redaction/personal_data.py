@@ -285,8 +285,16 @@ def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
-    words = [*_WORD.finditer(text), *_PART_OF_NAME.finditer(text)]
-    for kind, place in {(kind, word.start()) for word in words for kind in _KINDS.get(word.group().lower(), ())}:
+    low = text.lower()
+    words = [*_WORD.finditer(low if len(low) == len(text) else text)]
+    words += [*_PART_OF_NAME.finditer(text)] if low != text else []
+    places = {
+        (kind, word.start())
+        for word in words
+        if (kinds := _KINDS.get(word[0]) or _KINDS.get(word[0].lower()))
+        for kind in kinds
+    }
+    for kind, place in places:
         found = _LABELLED[kind][0].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < _LABELS[kind].min_digits:
             continue
@@ -348,10 +356,10 @@ TRIGGERS: Final = (
     Trigger(
         "digit",
         marks=digits,
-        shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
+        shape=r"(?=[\d(+])(?:(?<!\d)(?<!\d\.)(?!(?:\d{1,3}\.){3}\d{1,3}(?![\d.\-]))(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
         r"|(?<![\d.,])0[1-9](?![\d.,]))",
         window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
-        needs=re.compile(r"(?:\d\D{0,3}+){8}"),
+        needs=re.compile(r"(?:\d\D{0,3}+){9}|\+(?:\d\D{0,3}+){8}"),
     ),
     Trigger("mac", marks=":-", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
     Trigger("codice fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),

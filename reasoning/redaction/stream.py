@@ -38,7 +38,7 @@ _PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{
 _PLAIN_NUMBER = re.compile(
     r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
-_MEMORABLE = re.compile(r"[^\d]{1,24}")
+_MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -159,8 +159,7 @@ class RuleBook:
         seen: list[SeenTrigger] = []
         for found in _WORD.finditer(text, start, end):
             word = found.group()
-            # Texts repeat their words. What may be a secret isn't remembered: what is long, or has a digit.
-            triggers = self._remembered(word) if _MEMORABLE.fullmatch(word) else self._triggers_of(word)
+            triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else self._triggers_of(word)
             if triggers:
                 place = base + found.start()
                 seen += [SeenTrigger(place + first, place + last, place, one) for first, last, one in triggers]
