@@ -351,6 +351,11 @@ def find_homes(text: str) -> Iterator[Span]:
 
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
+_LABEL_WINDOW = re.compile(
+    rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
+    r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
+    r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
+)
 TRIGGERS: Final = (
     Trigger("at", marks="@&%[(", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
     Trigger(
@@ -372,13 +377,15 @@ TRIGGERS: Final = (
     ),
     Trigger(
         "label",
-        _LABEL_WORDS,
-        window=re.compile(
-            rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
-            r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
-            r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
-        ),
+        frozenset().union(*(words for kind, words in _FIRST_WORDS.items() if kind != "ip")),
+        window=_LABEL_WINDOW,
         needs=re.compile(r"\d"),
+    ),
+    Trigger(
+        "label",
+        _FIRST_WORDS["ip"],
+        window=_LABEL_WINDOW,
+        needs=re.compile(r"\d\.\d{1,3}\.\d|[0-9A-Fa-f:]:[0-9A-Fa-f]{0,4}:"),
     ),
     Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
     Trigger(

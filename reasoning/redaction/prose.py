@@ -274,6 +274,7 @@ TRIGGERS: Final = (
             r"(?i)[\"'`*]{0,4}+(?:\s{1,4}+(?:is|was|are))?+\s{0,4}+[:=]?+[\s\"'`*(]{0,6}+"
             r"(?:(?:\d{1,2}[.)]\s?+)?+[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
         ),
+        needs=re.compile(r"(?i)passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|word)"),
     ),
     Trigger(
         "login",

@@ -446,7 +446,7 @@ TRIGGERS = (
         "call",
         wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
-        needs=re.compile(r"[=:(].*[\"']", re.DOTALL),
+        needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
     ),
     Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
     Trigger(

@@ -431,7 +431,8 @@ class StreamRedactor:
 
     def _end_of(self, one: SeenTrigger, limit: int) -> int:
         start = one.end - self._released
-        found = one.trigger.window.match(self._held, start, min(limit, start + one.trigger.max_chars))
+        end = start + one.trigger.max_chars
+        found = one.trigger.window.match(self._held, start, end if end < limit else limit)
         return found.end() if found else start
 
     def _redact_window(self, end: int) -> None:
@@ -439,8 +440,10 @@ class StreamRedactor:
         names: set[str] = set()
         while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
             one = self._seen.popleft()
-            needs, start = one.trigger.needs, one.word_start - self._released
-            if not needs or needs.search(self._held, max(start, 0), self._end_of(one, end)):
+            needs, start = one.trigger.needs, max(one.word_start - self._released, 0)
+            if one.trigger.name in names:
+                continue
+            if not needs or needs.search(self._held, start, self._end_of(one, end)):
                 names.add(one.trigger.name)
         if not names:
             return
