@@ -23,7 +23,7 @@ from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_
 
 MAX_HELD: Final = 4_096
 OVERLAP: Final = 512
-_PIECE = 256  # characters of a long text that are processed at once
+_PIECE = 1024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
 _BLOCK_OVERLAP = 192  # longer than any end of a block
 
@@ -415,12 +415,12 @@ class StreamRedactor:
         """Return where the windows of the first triggers end, and those of the triggers in them; 0 if one may grow."""
         limit = min(self._scanned, MAX_HELD)
         is_complete = limit == self._scanned and (is_final or self._is_before_block)
-        self._group_end = 0  # of the windows of the first word
+        self._group_end = self._released  # where the windows of the first word end, if it is behind this
         end = 0
         for one in self._seen:
-            if one.word_start > self._released and not self._group_end:
+            if one.word_start > self._released and self._group_end == self._released:
                 self._group_end = end + self._released
-            if self._group_end and one.word_start >= self._group_end:
+            if self._released < self._group_end <= one.word_start:
                 break
             end = max(end, self._end_of(one, limit))
             if end == limit and not is_complete:
@@ -469,23 +469,26 @@ class StreamRedactor:
         return False
 
     def _mask(self, spans: list[Span]) -> None:
-        """Replace ``spans`` in the held text, and move the triggers behind them."""
+        """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
+        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        last = spans[-1].end + self._released
 
         def moved(place: int) -> int:
-            shift = 0
+            shift = -growth  # of the places behind, which stay: what they count from moves
             for span in spans:
                 if place < span.end + self._released:
                     return min(place, span.start + self._released) + shift
                 shift += len(span.mask) - (span.end - span.start)
             return place + shift
 
-        self._seen = deque(
-            SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger)
-            for one in self._seen
-            if not any(span.start <= one.start - self._released < span.end for span in spans)
-        )
-        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        before: list[SeenTrigger] = []
+        while self._seen and self._seen[0].word_start < last:
+            one = self._seen.popleft()
+            if not any(span.start <= one.start - self._released < span.end for span in spans):
+                before.append(SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger))
+        self._seen.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
+        self._released -= growth
         self._scanned += growth
 
     def _open_block(self, out: list[str], *, is_final: bool) -> bool:
