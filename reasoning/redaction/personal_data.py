@@ -313,8 +313,6 @@ def find_personal_cells(text: str) -> Iterator[Span]:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
 
     def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
-        if kind == "address" and is_framed is False:  # commas part its lines as well
-            return False
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
         return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
 

@@ -139,12 +139,15 @@ _COPULAS = wordset(
 # "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
 _USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
+_CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_]?)*+\d{0,2}")
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
     """True where the name at ``start`` is "pass", which no user's name precedes, and ``value`` a word."""
     is_pass = _VERB.search(name) and _WORD_AND_NUMBER.fullmatch(value[:64])
+    if is_pass and name == "pass" and _CHOSEN_WORD.fullmatch(value):
+        return False  # "pass: hunter2", but not "tests pass: py311"
     return bool(is_pass) and not _USER.search(text, max(start - 100, 0), start)
 
 
@@ -252,6 +255,10 @@ def find_nearby(text: str) -> Iterator[Span]:
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
 
 
+def is_login_password(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value) and not _NO_PASSWORD.search(value)
+
+
 def is_chosen(value: str) -> bool:
     """True for a value that no word of a sentence resembles."""
     if is_random(value, min_chars=12):
@@ -305,7 +312,7 @@ RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
     pattern_rule("name", _CODE),
     pattern_rule("odd", _CODE_BEFORE_NAME),
-    pattern_rule("login", _CREDENTIALS, accept=lambda _found, value: is_mixed(value), strip=True),
+    pattern_rule("login", _CREDENTIALS, accept=is_login_password, strip=True),
     pattern_rule("odd", _VALUE_IS_NAME, accept=is_value_before_name),
     Rule(frozenset({"phrase"}), find_seed_phrases),
     pattern_rule(

@@ -144,7 +144,7 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.*
-      | \{\s?[\w.]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | \{\s?[\w.|]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder)
         (?i:[-_ ]?[a-z]{2,12}){0,5}
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
@@ -166,6 +166,10 @@ _PUBLIC = re.compile(
     r"""(?xs)
       https?://[^\s@]* | \S*\]\(.*
     | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
+    | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
+      (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
+    | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
+    | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
     | \#\d{1,6}\W* | (?:/[a-z][a-z.\-]{1,30}){2,}/?
     | _Z[A-Z0-9]\w*  # a symbol of C++
     | v?\d{1,4}(?:\.\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
@@ -210,7 +214,7 @@ _SENTENCE_WORDS = wordset(
     these they this those through thus tied time to together token tokens too top true type typed typically
     unavailable under unique unknown unlike unsafe until up upon us use used useful user users uses using usually
     valid value very via visible vital vulnerable want was way we weak well were what when where whether
-    which while who whose why will with within without worth would wrong yet you your
+    which while who whose why will with within without worth would wrong yet you your string strings number numbers
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")

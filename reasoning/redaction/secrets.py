@@ -40,6 +40,7 @@ from reasoning.redaction.rules import (
     strip_punctuation,
     wordset,
 )
+from reasoning.redaction.tokens import longest_piece
 
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
@@ -48,6 +49,7 @@ _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
 )
+_EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
 # The same without a scheme: domain/user:password@host.
 _BARE_USERINFO = re.compile(
     r"(?<![\w:/@.\-])[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})"
@@ -57,6 +59,10 @@ _WEBHOOK = re.compile(
     r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
     r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
     r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})"
+)
+# Others are known by the word, and by the random part behind it.
+_WEBHOOK_PATH = re.compile(
+    r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)"
 )
 # The text of a Wi-Fi QR code.
 _WIFI = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
@@ -220,6 +226,7 @@ _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
+_UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
@@ -312,6 +319,8 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
     if separator[-1] == "(":
         return is_mixed(value)
     if separator[0] == "|" and not is_mixed(value) and not _CELL_END.match(lead.string, lead.end() + len(value)):
+        return False
+    if separator[0] == "|" and _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end()):
         return False
     if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
@@ -468,11 +477,14 @@ RULES = (
     pattern_rule(
         "url",
         _USERINFO,
-        accept=lambda found, value: ":" in found["value"] or is_mixed(value),
+        accept=lambda found, value: (
+            not _EXAMPLE_USER.fullmatch(found["value"]) and (":" in found["value"] or is_mixed(value))
+        ),
         needs="@",
     ),
     pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value), needs="@"),
     pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
+    pattern_rule("url", _WEBHOOK_PATH, accept=lambda _found, value: is_random(longest_piece(value), min_chars=16)),
     pattern_rule("url command", _WIFI, _ORACLE),
     pattern_rule("header", _COOKIE, accept=lambda _found, value: "=" in value),
     pattern_rule("header", _AUTHORIZATION, accept=is_authorization),

@@ -497,7 +497,10 @@ class StreamRedactor:
         if not block and not is_final and OPEN_BLOCK_START.fullmatch(self._held):
             return False
         self._is_before_block = False
-        if block:
+        if block and block["public"]:
+            out.append(self._consume(block.end()))
+            self._restart(self._held)
+        elif block:
             out.append(REDACTED)
             self.counts["secret"] += 1
             self._consume(block.end())

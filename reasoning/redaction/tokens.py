@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from string import ascii_letters, digits
+from urllib.parse import unquote
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
@@ -110,6 +111,7 @@ _DENSE_RUN = re.compile(
     rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
     r"(?![A-Za-z0-9+/_\-])"
 )
+_ENCODED_RUN = re.compile(r"(?<![\w%.\-])(?P<value>(?:[\w.\-~]|%[0-9A-Fa-f]{2}){20,512}+)")
 _WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
 _HEX = re.compile(r"[0-9a-fA-F\-]+")
 # A few letters, a joint, a long random run: a token of an issuer that no table names.
@@ -205,22 +207,43 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
     return is_random_body(found["body"])
 
 
+def is_encoded_token(found: re.Match[str], value: str) -> bool:
+    """True for a token that its address has percent-encoded."""
+    if "%" not in value:
+        return False
+    token = unquote(value)
+    return any(
+        (whole := pattern.fullmatch(token)) and accept(whole, token)
+        for pattern, accept in (
+            (_SHAPED_TOKEN, lambda *_: True),
+            (_DISTINCT_TOKEN, is_distinct_body),
+            (_SHORT_TOKEN, is_dense_body),
+            (_DENSE_RUN, is_unlabelled_key),
+        )
+    )
+
+
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
     return Span(*found.span()) if found and not is_inert(strip_punctuation(found.group())) else None
 
 
-# Sections that are removed from their opener to their end, or to the end of the text.
+# Sections that are removed from their opener to their end, or to the end of the text. What anybody may read, a whole
+# block of Base64, stays.
 _REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
+_PUBLIC = r"(?:[A-Z0-9]{1,8} ){0,2}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST)"
+_BASE64_LINE = r"(?:\r?\n|\\n)[A-Za-z0-9+/]"
 BLOCK_START = re.compile(
     rf"(?P<redacted>{_REDACTED})"
     r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
+    rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
 )
 BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?![\w-])")
 OPEN_BLOCK_START = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
+    rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+(?:\r|\\|-{{1,5}}[A-Z0-9 ]{{0,40}}-{{0,5}})?"
 )
 BLOCK_END = {
     "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
@@ -247,4 +270,5 @@ RULES = (
     pattern_rule("run hash", _SHAPED_TOKEN),
     pattern_rule("run", _DENSE_RUN, accept=is_unlabelled_key),
     pattern_rule("run", _PREFIXED_RUN, accept=is_prefixed_key),
+    pattern_rule("run", _ENCODED_RUN, accept=is_encoded_token, needs="%"),
 )
