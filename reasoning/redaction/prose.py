@@ -309,17 +309,18 @@ TRIGGERS: Final = (
     ),
 )
 RULES: Final = (
-    Rule(frozenset({"name"}), find_stated),
-    pattern_rule("name", _CODE),
-    pattern_rule("odd", _CODE_BEFORE_NAME),
-    pattern_rule("login", _CREDENTIALS, accept=is_login_password, strip=True),
-    pattern_rule("odd", _VALUE_IS_NAME, accept=is_value_before_name),
-    Rule(frozenset({"phrase"}), find_seed_phrases),
+    Rule("stated secret", frozenset({"name"}), find_stated),
+    pattern_rule("code", "name", _CODE),
+    pattern_rule("code before its name", "odd", _CODE_BEFORE_NAME),
+    pattern_rule("login with a password", "login", _CREDENTIALS, accept=is_login_password, strip=True),
+    pattern_rule("value before its name", "odd", _VALUE_IS_NAME, accept=is_value_before_name),
+    Rule("seed phrase", frozenset({"phrase"}), find_seed_phrases),
     pattern_rule(
+        "Chinese, Japanese, Korean password",
         "cjk",
         _CJK,
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    Rule(frozenset({"name", "login"}), find_nearby),
+    Rule("password nearby", frozenset({"name", "login"}), find_nearby),
 )

@@ -71,17 +71,20 @@ class Span(NamedTuple):
     end: int
     kind: str = "secret"
     mask: str = REDACTED
+    rule: str = ""  # by whose name a report counts it
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``find`` runs on a text in which one of the triggers was seen."""
 
+    name: str
     triggers: frozenset[str]
     find: Callable[[str], Iterable[Span]]
 
 
 def pattern_rule(
+    name: str,
     triggers: str,
     *patterns: re.Pattern[str],
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
@@ -109,7 +112,7 @@ def pattern_rule(
                 elif retry:
                     start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(frozenset(triggers.split()), find)
+    return Rule(name, frozenset(triggers.split()), find)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -124,7 +127,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
         if span.kind == "email" and (last.kind == "email" or span.end > last.end):
             continue  # half a user:password@host looks like an address; the host may stay
         kind = "secret" if "secret" in (last.kind, span.kind) else last.kind
-        merged[-1] = Span(last.start, max(last.end, span.end), kind)
+        merged[-1] = Span(last.start, max(last.end, span.end), kind, rule=last.rule)
     return merged
 
 
@@ -172,7 +175,7 @@ _PUBLIC = re.compile(
     | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
     | \#\d{1,6}\W* | (?:/[a-z][a-z.\-]{1,30}){2,}/?
     | _Z[A-Z0-9]\w*  # a symbol of C++
-    | v?\d{1,4}(?:\.\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
+    | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
     """
 )

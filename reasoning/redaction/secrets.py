@@ -135,6 +135,14 @@ _PASSWORD_FILE = re.compile(
 )
 
 
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
+
+
+def is_random_path(_found: re.Match[str], value: str) -> bool:
+    return is_random(longest_piece(value))
+
+
 def is_call_argument(found: re.Match[str], value: str) -> bool:
     if found["key"]:
         return is_random(value)
@@ -475,6 +483,7 @@ TRIGGERS = (
 )
 RULES = (
     pattern_rule(
+        "user of a URL",
         "url",
         _USERINFO,
         accept=lambda found, value: (
@@ -482,23 +491,33 @@ RULES = (
         ),
         needs="@",
     ),
-    pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value), needs="@"),
-    pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
-    pattern_rule("url", _WEBHOOK_PATH, accept=lambda _found, value: is_random(longest_piece(value), min_chars=16)),
-    pattern_rule("url command", _WIFI, _ORACLE),
-    pattern_rule("header", _COOKIE, accept=lambda _found, value: "=" in value),
-    pattern_rule("header", _AUTHORIZATION, accept=is_authorization),
-    pattern_rule("name scheme", _SCHEME, accept=is_scheme_value, strip=True),
+    pattern_rule("user without a scheme", "odd", _BARE_USERINFO, accept=is_mixed_value, needs="@"),
+    pattern_rule("webhook of a known host", "url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
     pattern_rule(
-        "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
+        "path of a webhook",
+        "url",
+        _WEBHOOK_PATH,
+        accept=is_random_path,
     ),
-    pattern_rule("flag command", *_ACCOUNT_FLAGS, accept=lambda _found, value: is_mixed(value)),
-    pattern_rule("call", _CALL, accept=is_call_argument),
-    pattern_rule("name login", _IDENTIFIED_BY),
-    pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
-    Rule(frozenset({"name", "provider"}), find_assignments),
-    Rule(frozenset({"codes"}), find_code_lists),
+    pattern_rule("Wi-Fi, Oracle", "url command", _WIFI, _ORACLE),
+    pattern_rule("cookie", "header", _COOKIE, accept=lambda _found, value: "=" in value),
+    pattern_rule("authorization header", "header", _AUTHORIZATION, accept=is_authorization),
+    pattern_rule("authentication scheme", "name scheme", _SCHEME, accept=is_scheme_value, strip=True),
     pattern_rule(
+        "command line",
+        "flag command",
+        _USER_FLAG,
+        *_COMMANDS,
+        accept=lambda found, _value: not is_number_like(found["value"]),
+    ),
+    pattern_rule("account flags", "flag command", *_ACCOUNT_FLAGS, accept=is_mixed_value),
+    pattern_rule("argument of a call", "call", _CALL, accept=is_call_argument),
+    pattern_rule("IDENTIFIED BY", "name login", _IDENTIFIED_BY),
+    pattern_rule("password file", "odd", _PASSWORD_FILE, accept=is_mixed_value),
+    Rule("assignment", frozenset({"name", "provider"}), find_assignments),
+    Rule("list of codes", frozenset({"codes"}), find_code_lists),
+    pattern_rule(
+        "query parameter",
         "query",
         _QUERY,
         accept=lambda found, value: names_secret(
@@ -506,11 +525,13 @@ RULES = (
         ),
     ),
     pattern_rule(
+        "flag",
         "name",
         _FLAG,
         accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
     ),
     pattern_rule(
+        "set command",
         "set",
         _SET,
         accept=lambda found, value: (
@@ -518,6 +539,7 @@ RULES = (
         ),
     ),
     pattern_rule(
+        "XML element",
         "name",
         _XML,
         accept=lambda found, value: (
@@ -526,7 +548,7 @@ RULES = (
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=WEAK_MIN_CHARS))
         ),
     ),
-    pattern_rule("name", _NAME_AND_VALUE, accept=is_labelled_secret, retry=True),
-    pattern_rule("name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
-    pattern_rule("name", _CHANGED, accept=is_labelled_secret, needs=">"),
+    pattern_rule("name and value", "name", _NAME_AND_VALUE, accept=is_labelled_secret, retry=True),
+    pattern_rule("block with a value", "name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
+    pattern_rule("changed value", "name", _CHANGED, accept=is_labelled_secret, needs=">"),
 )

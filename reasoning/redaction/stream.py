@@ -134,6 +134,13 @@ class SeenTrigger(NamedTuple):
     trigger: Trigger
 
 
+class ShownMask(NamedTuple):
+    """Where a mask is in the text that was shown, and the rule that set it."""
+
+    start: int
+    rule: str
+
+
 class RuleBook:
     """The rules and triggers of a policy. Holds no text; one serves all streams."""
 
@@ -206,6 +213,7 @@ class RuleBook:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
         for rule in self._rules_of[names]:
             for span in rule.find(text):
+                span = span._replace(rule=rule.name)
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.
                 value = text[span.start : span.end]
@@ -247,7 +255,7 @@ def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> li
     for span in spans:
         number = next((one for one in numbers if one[0] <= span.start < one[1]), None)
         if number:
-            span = Span(number[0], max(number[1], span.end), span.kind, f'"{REDACTED}"')
+            span = Span(number[0], max(number[1], span.end), span.kind, f'"{REDACTED}"', span.rule)
         masked[span.start] = span
     return list(masked.values())
 
@@ -264,8 +272,11 @@ def rule_book(*, personal: bool) -> RuleBook:
 class StreamRedactor:
     """Redacts one text as it arrives. Spec 004 redaction."""
 
-    def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
+    def __init__(self, policy: RedactionPolicy = DEFAULT, masks: list[ShownMask] | None = None) -> None:
+        """``masks`` collects each mask for a report, in order."""
         self.counts: Counter[str] = Counter()
+        self._masks = masks
+        self._shown_chars = 0
         self._book = rule_book(personal=policy.personal)
         self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
@@ -309,6 +320,7 @@ class StreamRedactor:
         """End the text and return the rest. A second call returns nothing."""
         self._held += "" if self._has_failed else self._cleaner.feed("", is_final=True)
         if self._closer is None and (cut := find_cut_token(self._held)):
+            self._record([cut._replace(rule="token at the end of the text")])
             self._held = self._held[: cut.start] + REDACTED + self._held[cut.end :]
             self.counts["secret"] += 1
         shown = self._drain(is_final=True)
@@ -342,6 +354,7 @@ class StreamRedactor:
         except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
             return ""
         shown = self._consume(len(held))
+        self._shown_chars += len(shown)
         self._restart("")
         return shown
 
@@ -365,6 +378,25 @@ class StreamRedactor:
             out.append(UNAVAILABLE)
         return "".join(out)
 
+    def _emit(self, out: list[str], text: str) -> None:
+        out.append(text)
+        self._shown_chars += len(text)
+
+    def _record(self, spans: list[Span]) -> None:
+        """Report the masks that replace ``spans`` of the held text; those of earlier rounds move."""
+        if self._masks is None:
+            return
+        base, held = self._shown_chars, []
+        while self._masks and self._masks[-1].start >= base:
+            held.append(self._masks.pop())
+
+        def moved(place: int) -> int:
+            return base + place + sum(len(span.mask) - (span.end - span.start) for span in spans if span.end <= place)
+
+        held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
+        held = [ShownMask(moved(one.start - base), one.rule) for one in held]
+        self._masks += sorted([*held, *(ShownMask(moved(span.start), span.rule) for span in spans)])
+
     def _advance(self, out: list[str], *, is_final: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
@@ -372,7 +404,7 @@ class StreamRedactor:
         self._scan(is_final=is_final)
         plain_end = self._seen[0].word_start - self._released if self._seen else self._scanned
         if plain_end:
-            out.append(self._consume(plain_end))
+            self._emit(out, self._consume(plain_end))
         if self._seen:
             if end := self._window_end(is_final=is_final):
                 self._redact_window(end)
@@ -457,6 +489,7 @@ class StreamRedactor:
                 spans = mask_numbers_of_json(window, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
             length = len(self._held)
+            self._record(spans)
             self._mask(spans)
             end += len(self._held) - length
 
@@ -498,10 +531,11 @@ class StreamRedactor:
             return False
         self._is_before_block = False
         if block and block["public"]:
-            out.append(self._consume(block.end()))
+            self._emit(out, self._consume(block.end()))
             self._restart(self._held)
         elif block:
-            out.append(REDACTED)
+            self._record([Span(0, 0, rule="key block" if block["pem"] else "REDACTED section")])
+            self._emit(out, REDACTED)
             self.counts["secret"] += 1
             self._consume(block.end())
             self._restart(self._held)
@@ -534,7 +568,8 @@ class StreamRedactor:
             cut = span.end if span.start < cut < span.end else cut
         spans = [span for span in spans if span.end <= cut]
         self.counts.update(span.kind for span in spans)
-        out.append(apply_spans(text[:cut], spans))
+        self._record(spans)
+        self._emit(out, apply_spans(text[:cut], spans))
         self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:

@@ -151,4 +151,4 @@ def table_window(words: int) -> re.Pattern[str]:
 
 
 TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096, needs=HAS_ROWS),)
-RULES = (Rule(frozenset({"table", "name"}), find_secret_cells),)
+RULES = (Rule("column of secrets", frozenset({"table", "name"}), find_secret_cells),)

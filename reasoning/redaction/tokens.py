@@ -238,12 +238,14 @@ BLOCK_START = re.compile(
     rf"(?P<redacted>{_REDACTED})"
     r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
-    rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
+    rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
+    rf"(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
 )
 BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?![\w-])")
 OPEN_BLOCK_START = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
-    rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+(?:\r|\\|-{{1,5}}[A-Z0-9 ]{{0,40}}-{{0,5}})?"
+    rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+"
+    r"(?:\r|\\|-{1,5}[A-Z0-9 ]{0,40}-{0,5})?"
 )
 BLOCK_END = {
     "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
@@ -265,10 +267,10 @@ TRIGGERS = (
     ),
 )
 RULES = (
-    pattern_rule("run", _DISTINCT_TOKEN, accept=is_distinct_body),
-    pattern_rule("run", _SHORT_TOKEN, accept=is_dense_body),
-    pattern_rule("run hash", _SHAPED_TOKEN),
-    pattern_rule("run", _DENSE_RUN, accept=is_unlabelled_key),
-    pattern_rule("run", _PREFIXED_RUN, accept=is_prefixed_key),
-    pattern_rule("run", _ENCODED_RUN, accept=is_encoded_token, needs="%"),
+    pattern_rule("token with a distinct prefix", "run", _DISTINCT_TOKEN, accept=is_distinct_body),
+    pattern_rule("token with a short prefix", "run", _SHORT_TOKEN, accept=is_dense_body),
+    pattern_rule("token with a known layout", "run hash", _SHAPED_TOKEN),
+    pattern_rule("random run", "run", _DENSE_RUN, accept=is_unlabelled_key),
+    pattern_rule("random run behind a prefix", "run", _PREFIXED_RUN, accept=is_prefixed_key),
+    pattern_rule("percent-encoded token", "run", _ENCODED_RUN, accept=is_encoded_token, needs="%"),
 )
