@@ -117,7 +117,8 @@ _CJK = re.compile(
 )
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(
-    r"(?i)pass(?:w|ph|code)|pwd?(?![a-z])|contrase|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
+    r"(?i)pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
+    r"|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
     rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")

@@ -437,7 +437,7 @@ class StreamRedactor:
                 if between.strip(" -\n"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
-                    one = one._replace(word_start=before.word_start)
+                    one = SeenTrigger(one.start, one.end, before.word_start, one.trigger)
             self._seen.append(one)
             if one.trigger.name == "qualifier":
                 self._qualifier = one
