@@ -16,7 +16,7 @@ from reasoning.redaction.policy import (
 )
 from reasoning.redaction.private_text import mask_private
 from reasoning.redaction.redactor import REPEAT, Redactor, redact_args, redact_text, redact_trace
-from reasoning.redaction.stream import UNSEEN, StreamCleaner, StreamRedactor, clean
+from reasoning.redaction.stream import UNSEEN, ShownMask, StreamCleaner, StreamRedactor, clean
 
 __all__ = [
     "DEFAULT",
@@ -30,6 +30,7 @@ __all__ = [
     "RedactionPolicy",
     "Redactor",
     "SafeText",
+    "ShownMask",
     "StreamCleaner",
     "StreamRedactor",
     "classify",

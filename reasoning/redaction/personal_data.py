@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from string import ascii_uppercase
+from string import ascii_uppercase, digits
 from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
-from reasoning.redaction.tables import find_in_tables, table_window
+from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
@@ -256,13 +256,13 @@ def find_emails(text: str) -> Iterator[Span]:
 
 def find_cards(text: str) -> Iterator[Span]:
     for found in _CARD.finditer(text):
-        digits = re.sub(r"\D", "", found.group())
-        if _CARD_ISSUER.fullmatch(digits) and passes_luhn(digits):
+        number = re.sub(r"\D", "", found.group())
+        if _CARD_ISSUER.fullmatch(number) and passes_luhn(number):
             yield Span(*found.span(), "card")
 
 
-def passes_luhn(digits: str) -> bool:
-    doubled = [int(char) * (1 + place % 2) for place, char in enumerate(reversed(digits))]
+def passes_luhn(number: str) -> bool:
+    doubled = [int(char) * (1 + place % 2) for place, char in enumerate(reversed(number))]
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
@@ -277,10 +277,6 @@ def find_numbers(
 def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
-    yield from find_numbers(text, "id_number", _CODICE_FISCALE, 7)
-    yield from find_numbers(text, "mac", _MAC, 0)
-    if " - " in text:
-        yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
     for pattern in _PHONES if "+" in text else _PHONES[1:]:
         yield from find_numbers(text, "phone", pattern, 8, 15)
 
@@ -289,8 +285,16 @@ def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
-    words = [*_WORD.finditer(text), *_PART_OF_NAME.finditer(text)]
-    for kind, place in {(kind, word.start()) for word in words for kind in _KINDS.get(word.group().lower(), ())}:
+    low = text.lower()
+    words = [*_WORD.finditer(low if len(low) == len(text) else text)]
+    words += [*_PART_OF_NAME.finditer(text)] if low != text else []
+    places = {
+        (kind, word.start())
+        for word in words
+        if (kinds := _KINDS.get(word[0]) or _KINDS.get(word[0].lower()))
+        for kind in kinds
+    }
+    for kind, place in places:
         found = _LABELLED[kind][0].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < _LABELS[kind].min_digits:
             continue
@@ -309,8 +313,6 @@ def find_personal_cells(text: str) -> Iterator[Span]:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
 
     def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
-        if kind == "address" and is_framed is False:  # commas part its lines as well
-            return False
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
         return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
 
@@ -347,25 +349,43 @@ def find_homes(text: str) -> Iterator[Span]:
 
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
+_LABEL_WINDOW = re.compile(
+    rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
+    r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
+    r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
+)
 TRIGGERS: Final = (
-    Trigger("at", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
+    Trigger("at", marks="@&%[(", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
     Trigger(
         "digit",
-        shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
-        r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)"
-        r"|(?<![\w:\-])[0-9A-Fa-f]{2}[:\-][0-9A-Fa-f]{2}[:\-]",  # of a MAC address
-        window=re.compile(r"[\d\s.\-/()+]{0,60}+(?:(?<= - )[^\s\[]{1,64}+\s?+\[?\d?)?+"),
+        marks=digits,
+        shape=r"(?=[\d(+])(?:(?<!\d)(?<!\d\.)(?!(?:\d{1,3}\.){3}\d{1,3}(?![\d.\-]))(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
+        r"|(?<![\d.,])0[1-9](?![\d.,]))",
+        window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
+        needs=re.compile(r"(?:\d\D{0,3}+){9}|\+(?:\d\D{0,3}+){8}"),
+    ),
+    Trigger("mac", marks=":-", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
+    Trigger("codice fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
+    Trigger(
+        "access log",
+        marks=".:",
+        shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
+        window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
+        needs=re.compile(" - "),
     ),
     Trigger(
         "label",
-        _LABEL_WORDS,
-        window=re.compile(
-            rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
-            r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
-            r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
-        ),
+        frozenset().union(*(words for kind, words in _FIRST_WORDS.items() if kind != "ip")),
+        window=_LABEL_WINDOW,
+        needs=re.compile(r"\d"),
     ),
-    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096),
+    Trigger(
+        "label",
+        _FIRST_WORDS["ip"],
+        window=_LABEL_WINDOW,
+        needs=re.compile(r"\d\.\d{1,3}\.\d|[0-9A-Fa-f:]:[0-9A-Fa-f]{0,4}:"),
+    ),
+    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
     Trigger(
         "address",
         _FIRST_WORDS["address"],
@@ -375,25 +395,34 @@ TRIGGERS: Final = (
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165}+)?+"
         ),
     ),
-    Trigger("path", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
+    Trigger("path", marks="/:", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
     Trigger(
         "iban",
+        marks=digits,
         shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
         window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
     ),
     Trigger(
         "nino",
+        marks=ascii_uppercase,
         shape=r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}(?=\d|\s|\Z)",
         window=re.compile(r"[ \dA-D]{0,13}+"),
     ),
 )
 RULES: Final = (
-    Rule(frozenset({"at"}), find_emails),
-    Rule(frozenset({"digit"}), find_cards),
-    Rule(frozenset({"digit"}), find_by_layout),
-    Rule(frozenset({"label", "address"}), find_by_label),
-    Rule(frozenset({"column"}), find_personal_cells),
-    Rule(frozenset({"iban"}), find_ibans),
-    Rule(frozenset({"nino"}), lambda text: find_numbers(text, "id_number", _NINO, 6)),
-    Rule(frozenset({"path"}), find_homes),
+    Rule("e-mail address", frozenset({"at"}), find_emails),
+    Rule("card number", frozenset({"digit"}), find_cards),
+    Rule("number by its layout", frozenset({"digit"}), find_by_layout),
+    Rule(
+        "codice fiscale",
+        frozenset({"codice fiscale"}),
+        lambda text: find_numbers(text, "id_number", _CODICE_FISCALE, 7),
+    ),
+    Rule("MAC address", frozenset({"mac"}), lambda text: find_numbers(text, "mac", _MAC, 0)),
+    Rule("access log", frozenset({"access log"}), lambda text: find_numbers(text, "ip", _ACCESS_LOG, 4)),
+    Rule("labelled personal data", frozenset({"label", "address"}), find_by_label),
+    Rule("column of personal data", frozenset({"column"}), find_personal_cells),
+    Rule("IBAN", frozenset({"iban"}), find_ibans),
+    Rule("national insurance number", frozenset({"nino"}), lambda text: find_numbers(text, "id_number", _NINO, 6)),
+    Rule("home folder", frozenset({"path"}), find_homes),
 )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import digits
 from typing import Final
 
 from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
 from reasoning.redaction.rules import (
+    MIXED_SIGN,
     Rule,
     Span,
     Trigger,
@@ -115,7 +117,8 @@ _CJK = re.compile(
 )
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(
-    r"(?i)pass(?:w|ph|code)|pwd?(?![a-z])|contrase|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
+    r"(?i)pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
+    r"|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
     rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
@@ -137,12 +140,15 @@ _COPULAS = wordset(
 # "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
 _USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
+_CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_]?)*+\d{0,2}")
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
     """True where the name at ``start`` is "pass", which no user's name precedes, and ``value`` a word."""
     is_pass = _VERB.search(name) and _WORD_AND_NUMBER.fullmatch(value[:64])
+    if is_pass and name == "pass" and _CHOSEN_WORD.fullmatch(value):
+        return False  # "pass: hunter2", but not "tests pass: py311"
     return bool(is_pass) and not _USER.search(text, max(start - 100, 0), start)
 
 
@@ -162,11 +168,14 @@ def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
 
 def find_stated(text: str) -> Iterator[Span]:
     """Find what "the password is …", "the API key …" state."""
+    may_be_mixed = MIXED_SIGN.search(text)
     for word in _NAME.finditer(text):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
+        if not may_be_mixed and is_plain_name(name):
+            continue
         if found := _IS_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
             if is_on_next_line(text, word.end(), start, start + len(value), value):
@@ -222,6 +231,8 @@ def is_value_before_name(found: re.Match[str], value: str) -> bool:
 
 def find_nearby(text: str) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
+    if not MIXED_SIGN.search(text):
+        return
     for name in _NEARBY_NAME.finditer(text):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
@@ -243,6 +254,10 @@ def find_nearby(text: str) -> Iterator[Span]:
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
+
+
+def is_login_password(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value) and not _NO_PASSWORD.search(value)
 
 
 def is_chosen(value: str) -> bool:
@@ -267,6 +282,7 @@ TRIGGERS: Final = (
             r"(?i)[\"'`*]{0,4}+(?:\s{1,4}+(?:is|was|are))?+\s{0,4}+[:=]?+[\s\"'`*(]{0,6}+"
             r"(?:(?:\d{1,2}[.)]\s?+)?+[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
         ),
+        needs=re.compile(r"(?i)passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|word)"),
     ),
     Trigger(
         "login",
@@ -275,32 +291,37 @@ TRIGGERS: Final = (
             " zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang logged sign signed"
         ),
         window=next_words(9),
+        needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
     Trigger(
-        "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
+        "odd",
+        marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
         shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
         r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
+        needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
     ),
     Trigger(
         "cjk",
         frozenset("密口令パ"),  # with which the words for a password begin
         shape="[비암]",
+        marks="비암",
         window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
     ),
 )
 RULES: Final = (
-    Rule(frozenset({"name"}), find_stated),
-    pattern_rule("name", _CODE),
-    pattern_rule("odd", _CODE_BEFORE_NAME),
-    pattern_rule("login", _CREDENTIALS, accept=lambda _found, value: is_mixed(value), strip=True),
-    pattern_rule("odd", _VALUE_IS_NAME, accept=is_value_before_name),
-    Rule(frozenset({"phrase"}), find_seed_phrases),
+    Rule("stated secret", frozenset({"name"}), find_stated),
+    pattern_rule("code", "name", _CODE),
+    pattern_rule("code before its name", "odd", _CODE_BEFORE_NAME),
+    pattern_rule("login with a password", "login", _CREDENTIALS, accept=is_login_password, strip=True),
+    pattern_rule("value before its name", "odd", _VALUE_IS_NAME, accept=is_value_before_name),
+    Rule("seed phrase", frozenset({"phrase"}), find_seed_phrases),
     pattern_rule(
+        "Chinese, Japanese, Korean password",
         "cjk",
         _CJK,
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    Rule(frozenset({"name"}), find_nearby),
+    Rule("password nearby", frozenset({"name", "login"}), find_nearby),
 )

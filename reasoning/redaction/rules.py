@@ -58,8 +58,10 @@ class Trigger:
     words: frozenset[str] = frozenset()
     stems: str = ""
     shape: str = ""  # that no word of letters has
+    marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD
     max_chars: int = 512
+    needs: re.Pattern[str] | None = None  # in the word or its window, or no rule runs
 
 
 class Span(NamedTuple):
@@ -69,17 +71,20 @@ class Span(NamedTuple):
     end: int
     kind: str = "secret"
     mask: str = REDACTED
+    rule: str = ""  # by whose name a report counts it
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``find`` runs on a text in which one of the triggers was seen."""
 
+    name: str
     triggers: frozenset[str]
     find: Callable[[str], Iterable[Span]]
 
 
 def pattern_rule(
+    name: str,
     triggers: str,
     *patterns: re.Pattern[str],
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
@@ -107,7 +112,7 @@ def pattern_rule(
                 elif retry:
                     start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(frozenset(triggers.split()), find)
+    return Rule(name, frozenset(triggers.split()), find)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -122,7 +127,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
         if span.kind == "email" and (last.kind == "email" or span.end > last.end):
             continue  # half a user:password@host looks like an address; the host may stay
         kind = "secret" if "secret" in (last.kind, span.kind) else last.kind
-        merged[-1] = Span(last.start, max(last.end, span.end), kind)
+        merged[-1] = Span(last.start, max(last.end, span.end), kind, rule=last.rule)
     return merged
 
 
@@ -142,7 +147,7 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.*
-      | \{\s?[\w.]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | \{\s?[\w.|]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder)
         (?i:[-_ ]?[a-z]{2,12}){0,5}
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
@@ -164,9 +169,13 @@ _PUBLIC = re.compile(
     r"""(?xs)
       https?://[^\s@]* | \S*\]\(.*
     | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
+    | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
+      (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
+    | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
+    | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
     | \#\d{1,6}\W* | (?:/[a-z][a-z.\-]{1,30}){2,}/?
     | _Z[A-Z0-9]\w*  # a symbol of C++
-    | v?\d{1,4}(?:\.\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
+    | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
     """
 )
@@ -208,7 +217,7 @@ _SENTENCE_WORDS = wordset(
     these they this those through thus tied time to together token tokens too top true type typed typically
     unavailable under unique unknown unlike unsafe until up upon us use used useful user users uses using usually
     valid value very via visible vital vulnerable want was way we weak well were what when where whether
-    which while who whose why will with within without worth would wrong yet you your
+    which while who whose why will with within without worth would wrong yet you your string strings number numbers
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
@@ -228,6 +237,7 @@ _EXPRESSION = re.compile(
 # How often neighbours change their class separates random strings from words and numbers.
 _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
+MIXED_SIGN = re.compile(r"[^\W_a-zA-ZÀ-ÿ]|[!@#$%^&*+=~?]")  # what ``is_mixed`` asks for
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 # Behind the language of a block of code, and behind a value that has a line of its own.

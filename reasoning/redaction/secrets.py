@@ -40,6 +40,7 @@ from reasoning.redaction.rules import (
     strip_punctuation,
     wordset,
 )
+from reasoning.redaction.tokens import longest_piece
 
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
@@ -48,6 +49,7 @@ _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
 )
+_EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
 # The same without a scheme: domain/user:password@host.
 _BARE_USERINFO = re.compile(
     r"(?<![\w:/@.\-])[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})"
@@ -57,6 +59,10 @@ _WEBHOOK = re.compile(
     r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
     r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
     r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})"
+)
+# Others are known by the word, and by the random part behind it.
+_WEBHOOK_PATH = re.compile(
+    r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)"
 )
 # The text of a Wi-Fi QR code.
 _WIFI = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
@@ -127,6 +133,14 @@ _IDENTIFIED_BY = re.compile(
 _PASSWORD_FILE = re.compile(
     r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
 )
+
+
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
+
+
+def is_random_path(_found: re.Match[str], value: str) -> bool:
+    return is_random(longest_piece(value))
 
 
 def is_call_argument(found: re.Match[str], value: str) -> bool:
@@ -220,6 +234,7 @@ _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
+_UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
@@ -313,6 +328,8 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
         return is_mixed(value)
     if separator[0] == "|" and not is_mixed(value) and not _CELL_END.match(lead.string, lead.end() + len(value)):
         return False
+    if separator[0] == "|" and _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end()):
+        return False
     if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
@@ -399,7 +416,7 @@ def find_code_lists(text: str) -> Iterator[Span]:
 # --- Triggers and rules ------------------------------------------------------------------------------------------
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
-_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified log logged login")
+_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
 _NAME_WORDS = (SECRET_WORDS - _COMMON_NAME_WORDS) | wordset("pw oauth sig nonce salt verifier wpa tan clave khẩu sandi")
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
@@ -412,64 +429,95 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
 )
+GREEK_AND_CYRILLIC = "".join(map(chr, range(0x370, 0x500)))
 _HEADER_WINDOW = re.compile(r"[\"'`*\\]{0,4}+[ \t]{0,4}+(?:(?:[:=]|(?<=[\"'])[ ]?,)[^\n]{0,4096}+)?+")
 TRIGGERS = (
     Trigger(
         "name",
         _NAME_WORDS,
         stems=_NAME_STEMS,
+        marks=GREEK_AND_CYRILLIC,
         shape="[\u0370-\u04ff](?:(?<=[A-Za-z].)|(?=[A-Za-z]))",  # look-alike letters in a Latin word
         window=next_words(10),
     ),
-    Trigger("name", _COMMON_NAME_WORDS, stems=_COMMON_NAME_STEMS, window=next_words(10, until_prose=True)),
+    Trigger(
+        "name",
+        _COMMON_NAME_WORDS,
+        stems=_COMMON_NAME_STEMS,
+        window=next_words(10, until_prose=True),
+        needs=re.compile(r"[^A-Za-z\s.,;()/\-]|--|[a-z][A-Z]|[A-Z]{4}|\n"),  # what no plain sentence has
+    ),
     Trigger(
         "provider",
         PROVIDERS,
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
+        needs=re.compile(r"[=:|,>]"),
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2)),
-    Trigger("command", _COMMAND_WORDS, window=next_words(12)),
+    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "call",
         wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
+        needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
     ),
     Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
-    Trigger("url", wordset("wifi jdbc"), shape="://"),
-    Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
+    Trigger(
+        "url",
+        wordset("wifi jdbc"),
+        marks=":",
+        shape="://",
+        needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
+    ),
+    Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",
+        marks="-/",
         shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
         window=next_words(4),
     ),
 )
 RULES = (
     pattern_rule(
+        "user of a URL",
         "url",
         _USERINFO,
-        accept=lambda found, value: ":" in found["value"] or is_mixed(value),
+        accept=lambda found, value: (
+            not _EXAMPLE_USER.fullmatch(found["value"]) and (":" in found["value"] or is_mixed(value))
+        ),
         needs="@",
     ),
-    pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value), needs="@"),
-    pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
-    pattern_rule("url command", _WIFI, _ORACLE),
-    pattern_rule("header", _COOKIE, accept=lambda _found, value: "=" in value),
-    pattern_rule("header", _AUTHORIZATION, accept=is_authorization),
-    pattern_rule("name scheme", _SCHEME, accept=is_scheme_value, strip=True),
+    pattern_rule("user without a scheme", "odd", _BARE_USERINFO, accept=is_mixed_value, needs="@"),
+    pattern_rule("webhook of a known host", "url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
     pattern_rule(
-        "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
+        "path of a webhook",
+        "url",
+        _WEBHOOK_PATH,
+        accept=is_random_path,
     ),
-    pattern_rule("flag command", *_ACCOUNT_FLAGS, accept=lambda _found, value: is_mixed(value)),
-    pattern_rule("call", _CALL, accept=is_call_argument),
-    pattern_rule("name login", _IDENTIFIED_BY),
-    pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
-    Rule(frozenset({"name", "provider"}), find_assignments),
-    Rule(frozenset({"codes"}), find_code_lists),
+    pattern_rule("Wi-Fi, Oracle", "url command", _WIFI, _ORACLE),
+    pattern_rule("cookie", "header", _COOKIE, accept=lambda _found, value: "=" in value),
+    pattern_rule("authorization header", "header", _AUTHORIZATION, accept=is_authorization),
+    pattern_rule("authentication scheme", "name scheme", _SCHEME, accept=is_scheme_value, strip=True),
     pattern_rule(
+        "command line",
+        "flag command",
+        _USER_FLAG,
+        *_COMMANDS,
+        accept=lambda found, _value: not is_number_like(found["value"]),
+    ),
+    pattern_rule("account flags", "flag command", *_ACCOUNT_FLAGS, accept=is_mixed_value),
+    pattern_rule("argument of a call", "call", _CALL, accept=is_call_argument),
+    pattern_rule("IDENTIFIED BY", "name login", _IDENTIFIED_BY),
+    pattern_rule("password file", "odd", _PASSWORD_FILE, accept=is_mixed_value),
+    Rule("assignment", frozenset({"name", "provider"}), find_assignments),
+    Rule("list of codes", frozenset({"codes"}), find_code_lists),
+    pattern_rule(
+        "query parameter",
         "query",
         _QUERY,
         accept=lambda found, value: names_secret(
@@ -477,11 +525,13 @@ RULES = (
         ),
     ),
     pattern_rule(
+        "flag",
         "name",
         _FLAG,
         accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
     ),
     pattern_rule(
+        "set command",
         "set",
         _SET,
         accept=lambda found, value: (
@@ -489,6 +539,7 @@ RULES = (
         ),
     ),
     pattern_rule(
+        "XML element",
         "name",
         _XML,
         accept=lambda found, value: (
@@ -497,7 +548,7 @@ RULES = (
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=WEAK_MIN_CHARS))
         ),
     ),
-    pattern_rule("name", _NAME_AND_VALUE, accept=is_labelled_secret, retry=True),
-    pattern_rule("name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
-    pattern_rule("name", _CHANGED, accept=is_labelled_secret, needs=">"),
+    pattern_rule("name and value", "name", _NAME_AND_VALUE, accept=is_labelled_secret, retry=True),
+    pattern_rule("block with a value", "name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
+    pattern_rule("changed value", "name", _CHANGED, accept=is_labelled_secret, needs=">"),
 )

@@ -23,7 +23,7 @@ from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_
 
 MAX_HELD: Final = 4_096
 OVERLAP: Final = 512
-_PIECE = 256  # characters of a long text that are processed at once
+_PIECE = 1024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
 _BLOCK_OVERLAP = 192  # longer than any end of a block
 
@@ -38,6 +38,7 @@ _PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{
 _PLAIN_NUMBER = re.compile(
     r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
+_MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -133,6 +134,13 @@ class SeenTrigger(NamedTuple):
     trigger: Trigger
 
 
+class ShownMask(NamedTuple):
+    """Where a mask is in the text that was shown, and the rule that set it."""
+
+    start: int
+    rule: str
+
+
 class RuleBook:
     """The rules and triggers of a policy. Holds no text; one serves all streams."""
 
@@ -141,51 +149,57 @@ class RuleBook:
         self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
-        self._shapes: list[tuple[re.Pattern[str], Trigger]] = []
+        self._shapes: list[tuple[re.Pattern[str], Trigger, frozenset[str]]] = []
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                self._shapes.append((re.compile(trigger.shape), trigger))
+                self._shapes.append((re.compile(trigger.shape), trigger, frozenset(trigger.marks)))
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
-        self._shape = re.compile("|".join(shape.pattern for shape, _trigger in self._shapes))
+        self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
         """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
         seen: list[SeenTrigger] = []
         for found in _WORD.finditer(text, start, end):
-            word, place = found.group(), base + found.start()
-            if not (plain := _PLAIN_WORD.fullmatch(word)):
-                if not _PLAIN_NUMBER.fullmatch(word):
-                    seen += self._triggers_in_odd_word(word, place)
-                continue
-            low = word.lower()
-            triggers = self._by_word.get(plain[1].lower(), ())
-            if self._stem.search(low):
-                triggers = [*triggers, *(trigger for stem, trigger in self._stems if stem.search(low))]
-            for one in triggers:
-                seen.append(SeenTrigger(place + plain.start(1), place + plain.end(1), place, one))
+            word = found.group()
+            triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else self._triggers_of(word)
+            if triggers:
+                place = base + found.start()
+                seen += [SeenTrigger(place + first, place + last, place, one) for first, last, one in triggers]
         return seen
 
-    def _triggers_in_odd_word(self, word: str, place: int) -> list[SeenTrigger]:
+    def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+        """Return where the triggers of a word begin and end in it."""
+        if plain := _PLAIN_WORD.fullmatch(word):
+            low = word.lower()
+            triggers = [*self._by_word.get(plain[1].lower(), ())]
+            if self._stem.search(low):
+                triggers += [trigger for stem, trigger in self._stems if stem.search(low)]
+            return [(*plain.span(1), one) for one in triggers]
+        if _PLAIN_NUMBER.fullmatch(word):
+            return []
         low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
         found = [
             (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
         ]
-        found += [  # "contactPhone" has the trigger "phone"
-            (*one.span(), trigger)
-            for one in _PART_OF_NAME.finditer(word)
-            for trigger in self._by_word.get(one.group().lower(), ())
-        ]
+        if low != word:
+            found += [  # "contactPhone" has the trigger "phone"
+                (*one.span(), trigger)
+                for one in _PART_OF_NAME.finditer(word)
+                for trigger in self._by_word.get(one.group().lower(), ())
+            ]
         if self._stem.search(low):
             found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
-        if self._shape.search(word):
-            found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
+        signs = set(word)
+        for shape, trigger, marks in self._shapes:
+            if not marks.isdisjoint(signs):
+                found += [(*one.span(), trigger) for one in shape.finditer(word)]
         found.sort(key=lambda one: one[:2])
-        return [SeenTrigger(place + first, place + last, place, trigger) for first, last, trigger in found]
+        return found
 
     def is_plain(self, text: str) -> bool:
         """True for a short text in which no rule has to look."""
@@ -199,6 +213,7 @@ class RuleBook:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
         for rule in self._rules_of[names]:
             for span in rule.find(text):
+                span = span._replace(rule=rule.name)
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.
                 value = text[span.start : span.end]
@@ -240,7 +255,7 @@ def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> li
     for span in spans:
         number = next((one for one in numbers if one[0] <= span.start < one[1]), None)
         if number:
-            span = Span(number[0], max(number[1], span.end), span.kind, f'"{REDACTED}"')
+            span = Span(number[0], max(number[1], span.end), span.kind, f'"{REDACTED}"', span.rule)
         masked[span.start] = span
     return list(masked.values())
 
@@ -257,8 +272,11 @@ def rule_book(*, personal: bool) -> RuleBook:
 class StreamRedactor:
     """Redacts one text as it arrives. Spec 004 redaction."""
 
-    def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
+    def __init__(self, policy: RedactionPolicy = DEFAULT, masks: list[ShownMask] | None = None) -> None:
+        """``masks`` collects each mask for a report, in order."""
         self.counts: Counter[str] = Counter()
+        self._masks = masks
+        self._shown_chars = 0
         self._book = rule_book(personal=policy.personal)
         self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
@@ -302,6 +320,7 @@ class StreamRedactor:
         """End the text and return the rest. A second call returns nothing."""
         self._held += "" if self._has_failed else self._cleaner.feed("", is_final=True)
         if self._closer is None and (cut := find_cut_token(self._held)):
+            self._record([cut._replace(rule="token at the end of the text")])
             self._held = self._held[: cut.start] + REDACTED + self._held[cut.end :]
             self.counts["secret"] += 1
         shown = self._drain(is_final=True)
@@ -335,6 +354,7 @@ class StreamRedactor:
         except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
             return ""
         shown = self._consume(len(held))
+        self._shown_chars += len(shown)
         self._restart("")
         return shown
 
@@ -358,6 +378,25 @@ class StreamRedactor:
             out.append(UNAVAILABLE)
         return "".join(out)
 
+    def _emit(self, out: list[str], text: str) -> None:
+        out.append(text)
+        self._shown_chars += len(text)
+
+    def _record(self, spans: list[Span]) -> None:
+        """Report the masks that replace ``spans`` of the held text; those of earlier rounds move."""
+        if self._masks is None:
+            return
+        base, held = self._shown_chars, []
+        while self._masks and self._masks[-1].start >= base:
+            held.append(self._masks.pop())
+
+        def moved(place: int) -> int:
+            return base + place + sum(len(span.mask) - (span.end - span.start) for span in spans if span.end <= place)
+
+        held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
+        held = [ShownMask(moved(one.start - base), one.rule) for one in held]
+        self._masks += sorted([*held, *(ShownMask(moved(span.start), span.rule) for span in spans)])
+
     def _advance(self, out: list[str], *, is_final: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
@@ -365,7 +404,7 @@ class StreamRedactor:
         self._scan(is_final=is_final)
         plain_end = self._seen[0].word_start - self._released if self._seen else self._scanned
         if plain_end:
-            out.append(self._consume(plain_end))
+            self._emit(out, self._consume(plain_end))
         if self._seen:
             if end := self._window_end(is_final=is_final):
                 self._redact_window(end)
@@ -398,7 +437,7 @@ class StreamRedactor:
                 if between.strip(" -\n"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
-                    one = one._replace(word_start=before.word_start)
+                    one = SeenTrigger(one.start, one.end, before.word_start, one.trigger)
             self._seen.append(one)
             if one.trigger.name == "qualifier":
                 self._qualifier = one
@@ -408,12 +447,12 @@ class StreamRedactor:
         """Return where the windows of the first triggers end, and those of the triggers in them; 0 if one may grow."""
         limit = min(self._scanned, MAX_HELD)
         is_complete = limit == self._scanned and (is_final or self._is_before_block)
-        self._group_end = 0  # of the windows of the first word
+        self._group_end = self._released  # where the windows of the first word end, if it is behind this
         end = 0
         for one in self._seen:
-            if one.word_start > self._released and not self._group_end:
+            if one.word_start > self._released and self._group_end == self._released:
                 self._group_end = end + self._released
-            if self._group_end and one.word_start >= self._group_end:
+            if self._released < self._group_end <= one.word_start:
                 break
             end = max(end, self._end_of(one, limit))
             if end == limit and not is_complete:
@@ -424,14 +463,22 @@ class StreamRedactor:
 
     def _end_of(self, one: SeenTrigger, limit: int) -> int:
         start = one.end - self._released
-        found = one.trigger.window.match(self._held, start, min(limit, start + one.trigger.max_chars))
+        end = start + one.trigger.max_chars
+        found = one.trigger.window.match(self._held, start, end if end < limit else limit)
         return found.end() if found else start
 
     def _redact_window(self, end: int) -> None:
         """Mask what the triggers of the first windows find in ``[0, end)`` of the held text."""
         names: set[str] = set()
         while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
-            names.add(self._seen.popleft().trigger.name)
+            one = self._seen.popleft()
+            needs, start = one.trigger.needs, max(one.word_start - self._released, 0)
+            if one.trigger.name in names:
+                continue
+            if not needs or needs.search(self._held, start, self._end_of(one, end)):
+                names.add(one.trigger.name)
+        if not names:
+            return
         # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
         for _ in range(_MAX_ROUNDS):
             window = self._held[:end]
@@ -442,6 +489,7 @@ class StreamRedactor:
                 spans = mask_numbers_of_json(window, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
             length = len(self._held)
+            self._record(spans)
             self._mask(spans)
             end += len(self._held) - length
 
@@ -454,23 +502,26 @@ class StreamRedactor:
         return False
 
     def _mask(self, spans: list[Span]) -> None:
-        """Replace ``spans`` in the held text, and move the triggers behind them."""
+        """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
+        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        last = spans[-1].end + self._released
 
         def moved(place: int) -> int:
-            shift = 0
+            shift = -growth  # of the places behind, which stay: what they count from moves
             for span in spans:
                 if place < span.end + self._released:
                     return min(place, span.start + self._released) + shift
                 shift += len(span.mask) - (span.end - span.start)
             return place + shift
 
-        self._seen = deque(
-            SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger)
-            for one in self._seen
-            if not any(span.start <= one.start - self._released < span.end for span in spans)
-        )
-        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        before: list[SeenTrigger] = []
+        while self._seen and self._seen[0].word_start < last:
+            one = self._seen.popleft()
+            if not any(span.start <= one.start - self._released < span.end for span in spans):
+                before.append(SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger))
+        self._seen.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
+        self._released -= growth
         self._scanned += growth
 
     def _open_block(self, out: list[str], *, is_final: bool) -> bool:
@@ -479,8 +530,12 @@ class StreamRedactor:
         if not block and not is_final and OPEN_BLOCK_START.fullmatch(self._held):
             return False
         self._is_before_block = False
-        if block:
-            out.append(REDACTED)
+        if block and block["public"]:
+            self._emit(out, self._consume(block.end()))
+            self._restart(self._held)
+        elif block:
+            self._record([Span(0, 0, rule="key block" if block["pem"] else "REDACTED section")])
+            self._emit(out, REDACTED)
             self.counts["secret"] += 1
             self._consume(block.end())
             self._restart(self._held)
@@ -513,7 +568,8 @@ class StreamRedactor:
             cut = span.end if span.start < cut < span.end else cut
         spans = [span for span in spans if span.end <= cut]
         self.counts.update(span.kind for span in spans)
-        out.append(apply_spans(text[:cut], spans))
+        self._record(spans)
+        self._emit(out, apply_spans(text[:cut], spans))
         self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:

@@ -132,6 +132,9 @@ _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
 
 _MORE_WORDS = r"(?:(?<=[a-z])[ ][A-Za-z\#°][\w.\-\#°]{0,16}+){0,3}+"  # of a heading in a list of them
 
+# A heading alone has no cells.
+HAS_ROWS = re.compile(r"\n[^\n]|(?i:values)")
+
 
 def table_window(words: int) -> re.Pattern[str]:
     """Return a window for a name of a column of at most so many words, the rest of the heading, and the rows."""
@@ -147,5 +150,5 @@ def table_window(words: int) -> re.Pattern[str]:
     )
 
 
-TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096),)
-RULES = (Rule(frozenset({"table", "name"}), find_secret_cells),)
+TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096, needs=HAS_ROWS),)
+RULES = (Rule("column of secrets", frozenset({"table", "name"}), find_secret_cells),)

@@ -7,6 +7,8 @@ To add a token, add its prefix to one of the two tables: ``DISTINCT_PREFIXES`` i
 from __future__ import annotations
 
 import re
+from string import ascii_letters, digits
+from urllib.parse import unquote
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
@@ -109,6 +111,7 @@ _DENSE_RUN = re.compile(
     rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
     r"(?![A-Za-z0-9+/_\-])"
 )
+_ENCODED_RUN = re.compile(r"(?<![\w%.\-])(?P<value>(?:[\w.\-~]|%[0-9A-Fa-f]{2}){20,512}+)")
 _WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
 _HEX = re.compile(r"[0-9a-fA-F\-]+")
 # A few letters, a joint, a long random run: a token of an issuer that no table names.
@@ -145,8 +148,8 @@ def is_distinct_body(found: re.Match[str], _value: str) -> bool:
 
 def is_dense_body(found: re.Match[str], _value: str) -> bool:
     piece = longest_piece(found["body"])
-    digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
-    if len(piece) >= 14 and digits >= 3 and (changes >= 0.25 or len(piece) >= 20):
+    count, changes = sum(map(str.isdigit, piece)), class_changes(piece)
+    if len(piece) >= 14 and count >= 3 and (changes >= 0.25 or len(piece) >= 20):
         return True
     return (
         (len(piece) >= 16 and changes >= 0.4) or (len(piece) >= 28 and changes >= 0.3) or is_random_body(found["body"])
@@ -156,10 +159,10 @@ def is_dense_body(found: re.Match[str], _value: str) -> bool:
 def is_random_body(body: str) -> bool:
     """True for many letters and digits, well mixed; hexadecimal digits may be a digest."""
     start = body[:128]
-    digits = sum(map(str.isdigit, start))
+    count = sum(map(str.isdigit, start))
     return (
         len(start) >= (24 if start.islower() or start.isupper() else 20)
-        and 3 <= digits <= len(start) * 0.6
+        and 3 <= count <= len(start) * 0.6
         and class_changes(start) >= (0.3 if len(start) < 32 else 0.2)
         and not _HEX.fullmatch(start)
         and not has_words(start)
@@ -178,8 +181,8 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     start = run[:128]
     if has_words(start) or is_in_path(found.string, found.start()):
         return False
-    lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
-    if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
+    lower, upper, count = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
+    if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45:
         return False
     piece = longest_piece(start)
     return (
@@ -204,22 +207,45 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
     return is_random_body(found["body"])
 
 
+def is_encoded_token(found: re.Match[str], value: str) -> bool:
+    """True for a token that its address has percent-encoded."""
+    if "%" not in value:
+        return False
+    token = unquote(value)
+    return any(
+        (whole := pattern.fullmatch(token)) and accept(whole, token)
+        for pattern, accept in (
+            (_SHAPED_TOKEN, lambda *_: True),
+            (_DISTINCT_TOKEN, is_distinct_body),
+            (_SHORT_TOKEN, is_dense_body),
+            (_DENSE_RUN, is_unlabelled_key),
+        )
+    )
+
+
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
     return Span(*found.span()) if found and not is_inert(strip_punctuation(found.group())) else None
 
 
-# Sections that are removed from their opener to their end, or to the end of the text.
+# Sections that are removed from their opener to their end, or to the end of the text. What anybody may read, a whole
+# block of Base64, stays.
 _REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
+_PUBLIC = r"(?:[A-Z0-9]{1,8} ){0,2}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST)"
+_BASE64_LINE = r"(?:\r?\n|\\n)[A-Za-z0-9+/]"
 BLOCK_START = re.compile(
     rf"(?P<redacted>{_REDACTED})"
     r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
+    rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
+    rf"(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
 )
 BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?![\w-])")
 OPEN_BLOCK_START = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
+    rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+"
+    r"(?:\r|\\|-{1,5}[A-Z0-9 ]{0,40}-{0,5})?"
 )
 BLOCK_END = {
     "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
@@ -229,17 +255,22 @@ BLOCK_END = {
 
 TRIGGERS = (
     Trigger(
-        "run",  # letters, digits, dashes: 12 with a digit among them, or 20
-        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
+        "run",  # letters, digits, dashes: 12 with a digit among them, or 20; not the time of a day
+        marks=ascii_letters + digits,
+        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?!(?:19|20)\d\d-[01]\d-[0-3]\dT\d\d(?![\w\-]))(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
     ),
     Trigger(
-        "hash", wordset("argon scrypt sha md pbkdf bcrypt"), shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))"
+        "hash",
+        wordset("argon scrypt sha md pbkdf bcrypt"),
+        marks="${",
+        shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))",
     ),
 )
 RULES = (
-    pattern_rule("run", _DISTINCT_TOKEN, accept=is_distinct_body),
-    pattern_rule("run", _SHORT_TOKEN, accept=is_dense_body),
-    pattern_rule("run hash", _SHAPED_TOKEN),
-    pattern_rule("run", _DENSE_RUN, accept=is_unlabelled_key),
-    pattern_rule("run", _PREFIXED_RUN, accept=is_prefixed_key),
+    pattern_rule("token with a distinct prefix", "run", _DISTINCT_TOKEN, accept=is_distinct_body),
+    pattern_rule("token with a short prefix", "run", _SHORT_TOKEN, accept=is_dense_body),
+    pattern_rule("token with a known layout", "run hash", _SHAPED_TOKEN),
+    pattern_rule("random run", "run", _DENSE_RUN, accept=is_unlabelled_key),
+    pattern_rule("random run behind a prefix", "run", _PREFIXED_RUN, accept=is_prefixed_key),
+    pattern_rule("percent-encoded token", "run", _ENCODED_RUN, accept=is_encoded_token, needs="%"),
 )

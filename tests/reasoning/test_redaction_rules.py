@@ -265,3 +265,21 @@ def test_name_of_a_key_says_what_its_value_is():
 
     assert not wrong
     assert classify("x" * 10_000) is classify("\ud800") is classify("") is KeyKind.NONE
+
+
+@pytest.mark.parametrize("kind", ["CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n"])
+def test_public_block_is_shown(kind, line_break):
+    dashes, lines = "-" * 5, [noise(64, seed) for seed in range(20)]
+    text = line_break.join(["It is", f"{dashes}BEGIN {kind}{dashes}", *lines, f"{dashes}END {kind}{dashes}", "so."])
+    stream = StreamRedactor()
+
+    assert redact_text(text) == text
+    assert "".join(map(stream.feed, text)) + stream.flush() == text
+
+
+def test_block_with_more_than_base64_is_redacted():
+    dashes = "-" * 5
+    text = f"{dashes}BEGIN CERTIFICATE{dashes}\npassword=hunter2\n{dashes}END CERTIFICATE{dashes}"
+
+    assert redact_text(text) == text.replace("hunter2", "[redacted]")
