@@ -92,14 +92,17 @@ class Documents:
 STORES: tuple[Store, ...] = (AttachedFiles(), Documents(), Filings())
 
 
-def search(query: SearchQuery, reader: Reader) -> SearchResult:
-    """Search the kinds that a query names. Of several the best passages alternate: their scores can't be compared."""
-    results = [store.search(query, reader) for store in STORES if store.kind in query.kinds]
-    in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
+def search(query: SearchQuery, reader: Reader, *, also: Sequence[SourceKind] = ()) -> SearchResult:
+    """Search the kinds that a query names. Of several the best passages alternate: their scores can't be compared.
+
+    ``also``: further kinds, whose documents aren't counted.
+    """
+    results = {store.kind: store.search(query, reader) for store in STORES if store.kind in (*query.kinds, *also)}
+    in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results.values())))
     return SearchResult(
         passages=tuple(passage for passage in in_turn if passage),
-        documents=sum(result.documents for result in results),
-        publishers=tuple(publisher for result in results for publisher in result.publishers),
+        documents=sum(results[kind].documents for kind in query.kinds if kind in results),
+        publishers=tuple(publisher for result in results.values() for publisher in result.publishers),
     )
 
 

@@ -56,6 +56,9 @@ def problem_text(problem: str, name: str) -> str:
         "encoding": _("%(name)s has bytes that this encoding doesn’t have."),
         "unreadable": _("%(name)s is damaged or no valid file of its type."),
         "empty": _("%(name)s has no text that can be read."),
-        "scan": _("%(name)s has no text layer: it is a scan. Add a copy with recognised text, or its pages as images."),
+        "scan": _(
+            "%(name)s has no text layer: it is a scan. Add a copy with recognised text, or attach its pages to a "
+            "message as images."
+        ),
     }[problem]
     return words % {"name": name, "most": MAX_PDF_PAGES, "pixels": MAX_SIDE_PX}

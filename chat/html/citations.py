@@ -48,7 +48,10 @@ def cite_label(citation: Citation | Source) -> str:
     date = citation.date or (gettext("period %(date)s") % {"date": citation.period} if citation.period else "")
     number = re.search(r"-p([0-9]+)$", citation.anchor)
     place = f"{citation.section} ¶{number[1]}".strip() if number else citation.section
-    return " · ".join(part for part in (citation.title, date, place) if part)
+    page = (
+        gettext("page %(number)s") % {"number": citation.page} if citation.kind == "document" and citation.page else ""
+    )
+    return " · ".join(part for part in (citation.title, date, page, place) if part)
 
 
 def reader_url(url: str, quotations: Iterable[str] = ()) -> str:

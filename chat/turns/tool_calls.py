@@ -11,7 +11,7 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
@@ -117,8 +117,7 @@ def _now_ms() -> float:
 
 @database_sync_to_async
 def _search(conversation_id: uuid.UUID, searches_all: bool, query: SearchQuery) -> SearchResult:
-    wanted = replace(query, kinds=get_args(SourceKind)) if searches_all else query
-    return sources.search(wanted, reader_of(conversation_id))
+    return sources.search(query, reader_of(conversation_id), also=get_args(SourceKind) if searches_all else ())
 
 
 @database_sync_to_async

@@ -151,3 +151,29 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   detail.shouldSwap = true;
   detail.isError = false;
 });
+
+// The collections that a chat reads: a choice counts at once, and the picker that comes back stays open. "Only these" waits
+// for a tick, and is undone where the picker is closed without one.
+
+let chosenValue = "";
+
+document.addEventListener("change", ({ target }) => {
+  const picker = target.closest("#collections details");
+  if (!picker) return;
+  if (target.name === "collection") picker.querySelector("[value=some]").checked = true;
+  if (target.value === "some" && !picker.querySelector("[name=collection]:checked")) return;
+  chosenValue = target.value;
+  picker.querySelector("[hx-post]").click();
+});
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  const picker = detail.elt.id === "collections" && detail.elt.querySelector("details");
+  if (!picker || !chosenValue) return;
+  picker.open = true;
+  picker.querySelector(`[value="${CSS.escape(chosenValue)}"]`)?.focus();
+  chosenValue = "";
+});
+
+document.addEventListener("toggle", ({ target }) => {
+  if (target.matches?.("#collections details") && !target.open) document.getElementById("choose-collections").reset();
+}, true);

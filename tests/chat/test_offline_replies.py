@@ -226,3 +226,16 @@ async def test_what_is_cut_off_and_what_names_columns_is_not_quoted(fragment):
 @given(st.text(alphabet="aB1 .|\n“”\"'[]$%<>*", max_size=300))
 async def test_every_quotation_is_verbatim_in_its_passage(body):
     await answer("What is aB1?", f"{body} The aB1 is here. {body}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "lead"),
+    [("document", "The documents say this"), ("attachment", "The attached file says this")],
+)
+async def test_answer_names_what_it_quotes(kind, lead):
+    of_nobody = {"company": "", "filing": "", "kind": kind, "title": "handbook.md"}
+
+    said = await answer("How many ferries do we own?", "We own nine ferries, of which two are new.", **of_nobody)
+
+    assert said.startswith(lead)
+    assert "handbook.md" in said

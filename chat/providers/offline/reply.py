@@ -18,7 +18,14 @@ _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
 _REFUSAL = "I couldn’t find an answer in %s."
 _LEAD = "The filings say this, word for word:"
-_ATTACHED_LEAD = "The attached file says this, word for word:"
+# By the kinds of the passages that are quoted; any other mixture is "the sources".
+_LEADS = {
+    frozenset({"filing"}): _LEAD,
+    frozenset({"attachment"}): "The attached file says this, word for word:",
+    frozenset({"document"}): "The documents say this, word for word:",
+}
+_SOURCES_LEAD = "The sources say this, word for word:"
+_PLACES = {"attachment": "the attached files", "document": "the documents"}
 _ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
 _REFS = re.compile(r"\[\d+\]$", re.M)
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
@@ -82,7 +89,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
         quoted = quotation(with_reason(question, scored), wanted)
         lines.append(f"- {describe_source(scored.passage)}{columns}: {quoted} [{scored.passage.ref}]")
     if lines:
-        lead = _ATTACHED_LEAD if chosen and all(one.passage.is_attached for one in chosen) else _LEAD
+        lead = _LEADS.get(frozenset(one.passage.kind for one in chosen), _SOURCES_LEAD)
         text = "\n".join([lead if chosen else "This is what is known of the filing here:", "", *lines])
     else:
         text = refusal(question, result, stranger)
@@ -200,7 +207,7 @@ def refusal(question: Question, result: ToolMessage, stranger: str | None = None
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
     query = escape_markdown((searched.query or question.query).replace('"', " "))
     searched_line = end_sentence(f"Searched for: “{query}”{among}{of}")
-    where = "the attached files or these filings" if has_attached(result) else "these filings"
+    where = searched_places(result, "or", "these filings")
     return f"{_REFUSAL % where} {why}{hint}\n\n{searched_line}"
 
 
@@ -210,12 +217,15 @@ def describe_search(question: Question, result: ToolMessage) -> str:
     # One company is called by the name in its filings.
     name = result.companies[0] if company and len(result.companies) == 1 else company
     only = f", only in those of {name}" if name else ""
-    where = "the attached files and the filings" if has_attached(result) else "the filings"
+    where = searched_places(result, "and", "the filings")
     return end_sentence(f"Searched {where} for “{result.searched.query or question.query}”{only}")
 
 
-def has_attached(result: ToolMessage) -> bool:
-    return any(passage.is_attached for passage in result.passages)
+def searched_places(result: ToolMessage, joint: str, filings: str) -> str:
+    """Return where passages came from besides the filings, and those: ``the documents and the filings``."""
+    kinds = {passage.kind for passage in result.passages}
+    *others, last = [words for kind, words in _PLACES.items() if kind in kinds] + [filings]
+    return f"{', '.join(others)} {joint} {last}" if others else last
 
 
 def describe_found(result: ToolMessage) -> str:
