@@ -17,9 +17,10 @@ from reasoning.redaction import redact_text
 class DocumentAdmin(ReadOnlyAdmin):
     """Staff manage the site's documents on the pages of everybody; those of others they only count."""
 
-    list_display = ("shown_name", "collection", "owner", "media_type", "size", "pages", "status", "created_at")
-    list_filter = ("status", "media_type", "created_at")
-    fields = (*list_display, "problem_in_words", "is_cut", "changed_at")
+    view_on_site = False  # it is its owner's alone
+    list_display = ("shown_name", "status", "collection", "owner", "size", "pages", "created_at")
+    list_filter = ("status", "created_at")
+    fields = (*list_display, "media_type", "problem_in_words", "is_cut", "changed_at")
     list_select_related = ("collection__owner",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:

@@ -98,6 +98,7 @@ urlpatterns = [
         completions="chats/completions/",
         projects="projects/",
         filings="filings/",
+        documents="documents/",
         manifest="manifest.webmanifest",
     ),
     _names(
