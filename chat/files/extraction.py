@@ -33,6 +33,10 @@ DECODED = ("text/",)  # media types whose encoding matters begin so
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")  # what browsers and models both take
 MAX_PDF_PAGES = 2_000
 TIME_LIMIT_S, COSTLY_S = 10.0, 2.0  # of processor time
+# What programs write where nobody gave a title.
+DEFAULT_TITLES = frozenset(
+    {"word document", "powerpoint presentation", "excel workbook", "untitled", "untitled document", "presentation"}
+)
 MAX_TITLE_CHARS = 300
 
 
@@ -207,6 +211,7 @@ def read_blocks(media_type: str, content: bytes, max_chars: int, encoding: str =
     if not any(block.text.strip() for block in blocks):
         return FileText(problem="scan" if media_type == PDF else "empty")
     title = " ".join(storable_text(details.title).split())[:MAX_TITLE_CHARS]
+    title = "" if title.casefold() in DEFAULT_TITLES else title
     return FileText(blocks=tuple(blocks), title=title, pages=details.pages, is_cut=left < 0)
 
 

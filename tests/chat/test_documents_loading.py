@@ -113,6 +113,12 @@ def test_title_and_pages_are_those_that_the_file_states(collection):
     assert (document.title, document.pages, document.is_cut) == ("Site report", 2, False)
 
 
+def test_title_that_no_person_gave_is_none(collection):
+    page = b"<html><head><title>Word Document</title></head><p>The lease.</p></html>"
+
+    assert str(load(collection, "lease.html", page)) == "lease.html"
+
+
 def test_value_that_was_typed_into_a_form_is_found_on_its_page(collection):
     field = {"/FT": "/Tx", "/T": "landlord", "/V": "Northwind"}
     load(collection, "form.pdf", make_form([], [field]))
