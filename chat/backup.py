@@ -73,6 +73,7 @@ def write(path: Path, *, created_at: str) -> None:
         described = Path(name) / MANIFEST
         described.write_bytes(msgspec.json.encode(manifest))
         archive = Path(name) / "archive"
+        archive.touch(mode=0o600)  # it holds what everybody wrote
         with archive.open("wb") as written:
             with tarfile.open(fileobj=written, mode="w:gz", compresslevel=6) as tar:
                 tar.add(described, MANIFEST)
@@ -91,6 +92,7 @@ def restore(path: Path, *, without_keys: bool = False) -> Manifest:
         folder = database_path().parent if connection.vendor == "sqlite" else None
         with tempfile.TemporaryDirectory(prefix=".legible-restore-", dir=folder) as name:
             copy = Path(name) / DATABASE_NAMES[manifest.engine]
+            copy.touch(mode=0o600)
             with copy.open("w+b") as file:
                 shutil.copyfileobj(database, file)
                 sync(file)

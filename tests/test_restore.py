@@ -161,6 +161,7 @@ def test_archive_has_no_key(site, tmp_path):
         content = b"".join(archive.extractfile(member).read() for member in archive)
 
     assert b'"keys":["' in content
+    assert (tmp_path / "backup").stat().st_mode & 0o077 == 0
     assert not [value for name in ("CONTENT_KEYS", "SECRET_KEY") if (value := site[name].encode()) in content]
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
 from urllib.parse import unquote
 
 from django.conf import settings
 
 from chat.documents.access import Reader
-from chat.filings.search import MAX_NEIGHBOURS, MAX_RESULTS, snippet
+from chat.filings.search import MAX_NEIGHBOURS, MAX_RESULTS
 from chat.models import Document, DocumentPassage
-from chat.models.passages import search_terms
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
 
@@ -26,9 +24,8 @@ def search_passages(query: SearchQuery, reader: Reader) -> SearchResult:
     documents = Document.objects.filter(collection__in=reader.collections, status=Document.Status.READY)
     found = DocumentPassage.objects.filter(document__in=documents).search(query.text)
     limit = max(1, min(query.limit, MAX_RESULTS))
-    terms = search_terms(query.text)
     passages = found.select_related("document").defer("document__sealed_content")[:limit]
-    return SearchResult(passages=tuple(source_of(passage, terms) for passage in passages), documents=documents.count())
+    return SearchResult(passages=tuple(source_of(passage) for passage in passages), documents=documents.count())
 
 
 def read_passages(url: str, reader: Reader, neighbours: int = 0) -> SearchResult:
@@ -53,7 +50,7 @@ def read_passages(url: str, reader: Reader, neighbours: int = 0) -> SearchResult
         .defer("document__sealed_content")
         .order_by("ordinal")
     )
-    return SearchResult(passages=tuple(source_of(one, ()) for one in around), documents=1)
+    return SearchResult(passages=tuple(source_of(one) for one in around), documents=1)
 
 
 def list_documents(reader: Reader) -> list[Document]:
@@ -62,7 +59,7 @@ def list_documents(reader: Reader) -> list[Document]:
     return list(found.select_related("collection").defer("sealed_content").order_by("collection__name", "name"))
 
 
-def source_of(passage: DocumentPassage, terms: Iterable[str]) -> Source:
+def source_of(passage: DocumentPassage) -> Source:
     document = passage.document
     return Source(
         ref=0,
@@ -76,5 +73,5 @@ def source_of(passage: DocumentPassage, terms: Iterable[str]) -> Source:
         anchor=passage.anchor,
         url=f"{document.get_absolute_url()}{passage.anchor}",
         text=passage.text,
-        snippet=snippet(passage.text, terms),
+        snippet="",  # the trace is stored readable, outlives the document, and may be shared
     )

@@ -64,7 +64,7 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is of a file that the user attached."""
+        """Whether it is of anything but a filing: a file of the chat, or a document."""
         return self.kind != "filing"
 
     @cached_property
