@@ -17,17 +17,13 @@ STORED = frozenset(
         gettext_noop("The model asked for a tool that doesn't exist: %(name)s"),
         gettext_noop("Timed out."),
         gettext_noop("The tool failed."),
+        gettext_noop("The tool’s result was not what it declares."),
         gettext_noop("Not run: the limit of tool calls was reached."),
         gettext_noop("Denied by the user."),
         gettext_noop("Denied: nobody decided in time."),
+        gettext_noop("Denied: too many calls had to wait."),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
-        # Tool.running_label
-        gettext_noop("Searching filings…"),
-        gettext_noop("Searching documents…"),
-        gettext_noop("Listing documents…"),
-        gettext_noop("Calculating…"),
-        gettext_noop("Reading a passage…"),
     }
 )
 

@@ -310,6 +310,12 @@ APPROVAL_TIMEOUT_S = env(
     integer(1, 86_400),
     "Seconds that a tool call waits for the user's decision; then it is denied. MAX_TURN_S counts as well.",
 )
+MAX_APPROVALS_PER_TURN = env(
+    "MAX_APPROVALS_PER_TURN",
+    "16",
+    integer(1, 100),
+    "How often an answer may ask its user about tool calls; then they are denied.",
+)
 MAX_STEPS = env("MAX_STEPS", "8", integer(1, 100), "Model responses per turn, including those that call tools.")
 MAX_TURN_S = env(
     "MAX_TURN_S", "1800", integer(1, 86_400), "Seconds that a whole turn may take, with all its tool calls."

@@ -60,9 +60,10 @@ class OpenStep:
 class ToolTraceStep:
     """One finished step, or one that waits for a decision, redacted. ``redactions`` counts what was masked, by kind.
 
-    ``call_id`` is set where the step waits: under it the call is decided (product 26). ``omitted`` is 0, or the number
-    of steps that this one represents: those for which a trace had no room. ``response`` is the step of its turn whose
-    response made the call, where that is known: calls of one response were made together. No JSON form has it.
+    ``output`` is what people read of the result. ``call_id`` and ``digest`` are set where the step waits: under them
+    the call is decided (product 26, 48). ``omitted`` is 0, or the number of steps that this one represents: those for
+    which a trace had no room. ``response`` is the step of its turn whose response made the call, where that is known:
+    calls of one response were made together. No JSON form has it.
     """
 
     tool: str
@@ -74,7 +75,9 @@ class ToolTraceStep:
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
     omitted: int = 0
+    output: str = ""
     call_id: str = ""
+    digest: str = ""
     response: int | None = None
     _: KW_ONLY
     created_by: InitVar[object]
@@ -109,11 +112,13 @@ def finish(
     results: int | None = None,
     sources: Sequence[Source] = (),
     error: str | None = None,
+    output: str = "",
     call_id: str = "",
+    digest: str = "",
 ) -> ToolTraceStep:
     """End a step: name, arguments, error and snippets come out redacted, the first three sources as citations.
 
-    With the status ``waiting`` and a ``call_id``: as people see it before they decide.
+    With the status ``waiting``, a ``call_id`` and a ``digest``: as people see it before they decide.
     """
     redactor = Redactor(remove_repeats=opened.scratchpad.remove_repeats)
     # A snippet is a public filing's words, in which only secrets are masked (product 12).
@@ -133,14 +138,16 @@ def finish(
         ),
         status=status,
         error=str(redactor.redact_args(error)) if error else None,
+        output=str(redactor.redact_args(output)) if output else "",
         redactions=dict(redactor.counts + snippets.counts),
         call_id=call_id,
+        digest=digest,
         created_by=_CREATED_HERE,
     )
 
 
 def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
-    """Return the envelope form; ``error``, ``redactions`` and ``callId`` only where there are any."""
+    """Return the envelope form; ``error``, ``output``, ``redactions`` and ``callId`` only where there are any."""
     citations = [citation_to_json(citation) for citation in step.top_citations]
     for citation in citations:
         del citation["verified"]  # a step cites no quotation
@@ -158,8 +165,10 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
         form["redactions"] = dict(step.redactions)
     if step.omitted:
         form["omitted"] = step.omitted
+    if step.output:
+        form["output"] = step.output
     if step.call_id:
-        form["callId"] = step.call_id
+        form |= {"callId": step.call_id, "digest": step.digest}
     return form
 
 
@@ -175,7 +184,9 @@ def step_from_json(form: Mapping[str, Any], *, response: int | None = None) -> T
         error=form.get("error"),
         redactions=form.get("redactions", {}),
         omitted=form.get("omitted", 0),
+        output=form.get("output", ""),
         call_id=form.get("callId", ""),
+        digest=form.get("digest", ""),
         response=response,
         created_by=_CREATED_HERE,
     )

@@ -28,7 +28,7 @@ SHOWN_BY = {
 SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
     *("chat:delete", "chat:restore", "chat:keep", "chat:api_keep"),
-    *("chat:decide", "chat:api_decide"),
+    *("chat:decide", "chat:api_decide", "chat:api_approve"),
     *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
     "chat:attachment_encoding",  # leads back to the file
     "chat:effort",  # a setting

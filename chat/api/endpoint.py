@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5  # where nobody says how long to wait
 # The status of an InvalidInputError's code, else 400.
 STATUS_OF = {
-    **{"not_compared": 409, "not_waiting": 409, "turn_running": 409, "restarting": 503},
+    **{"not_compared": 409, "not_waiting": 409, "changed_call": 409, "turn_running": 409, "restarting": 503},
     **{"too_many_chats": 429, "too_many_turns": 429, "too_many_uploads": 429},
     **{"too_large": 413, "unsupported_type": 415, "unknown_collection": 404},
     **{"too_many": 409, "quota": 409, "too_many_collections": 409},

@@ -128,12 +128,32 @@ async def keep(request: HttpRequest, person: User, conversation_id: uuid.UUID, t
 async def decide(
     request: HttpRequest, person: User, conversation_id: uuid.UUID, turn_id: uuid.UUID, call_id: str
 ) -> HttpResponseBase:
-    """Decide on the tool call that waits, ``{"decision": "allow"|"deny"|"always"}``: 204; 409 where it doesn't wait."""
+    """Decide on the tool call that waits: 204; 409 where it doesn't wait, or another one does.
+
+    ``{"decision": "allow"|"deny"|"always", "digest"}``: the digest as it was shown.
+    """
     found = await get_conversation(person, conversation_id)
     turn = await found.turns.filter(pk=turn_id).afirst()
     if turn is None:
         raise ApiError(404, "not_found", _("There is no such message in this conversation."))
-    await turn_manager.decide(turn, call_id, read_body(request, ("decision",)).get("decision"))
+    return await _decide(request, turn, call_id)
+
+
+@endpoint("POST")
+async def decide_in_chat(
+    request: HttpRequest, person: User, conversation_id: uuid.UUID, call_id: str
+) -> HttpResponseBase:
+    """Decide on the tool call that waits in a conversation, as ``decide`` does."""
+    found = await get_conversation(person, conversation_id)
+    turn = await found.turns.filter(waiting_call=call_id.replace("\x00", "")).afirst() if call_id else None
+    if turn is None:
+        raise ApiError(409, "not_waiting", _("This tool call doesn’t wait for a decision any more."))
+    return await _decide(request, turn, call_id)
+
+
+async def _decide(request: HttpRequest, turn: Turn, call_id: str) -> HttpResponseBase:
+    body = read_body(request, ("decision", "digest"))
+    await turn_manager.decide(turn, call_id, body.get("decision"), body.get("digest"))
     return HttpResponse(status=204)
 
 

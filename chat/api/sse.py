@@ -208,6 +208,7 @@ class TurnEvents:
         if turn.approval and turn.approval.call_id != self.asked:
             self.asked = turn.approval.call_id
             yield self.event("tool_step", step_to_json(turn.approval))
+            yield self.event("permission", step_to_json(turn.approval))
         yield from self.answer_events(turn.answer[at.answer : turn.answer_chars])
 
     async def last_events(self, form: Mapping[str, Any]) -> AsyncGenerator[str, None]:

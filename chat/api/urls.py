@@ -16,6 +16,7 @@ ENDPOINTS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     (f"{CHAT}/messages/<id:turn_id>", messages.message, "api_message"),
     (f"{CHAT}/messages/<id:turn_id>/keep", messages.keep, "api_keep"),
     (f"{CHAT}/messages/<id:turn_id>/calls/<str:call_id>", messages.decide, "api_decide"),
+    (f"{CHAT}/approvals/<str:call_id>", messages.decide_in_chat, "api_approve"),
     (f"{CHAT}/stop", messages.stop, "api_stop"),
     (f"{CHAT}/settings", views.settings, "api_settings"),
     ("documents/collections", documents.collection_list, "api_collections"),

@@ -254,6 +254,7 @@ def step_view(step: ToolTraceStep) -> StepView:
         citations=tuple(LinkView(reader_url(citation.url), cite_label(citation)) for citation in step.top_citations),
         more_label=labels.more_label((step.results or 0) - len(step.top_citations)),
         error=translate_stored(step.error or ""),
+        output=step.output,
         response=step.response,
         results=step.results or 0,
         duration_ms=step.duration_ms,
@@ -333,7 +334,7 @@ def _approval_view(live: TurnState) -> StepView | None:
     if live.approval is None:
         return None
     url = reverse("chat:decide", args=[live.conversation_id, live.id, live.approval.call_id])
-    return replace(step_view(live.approval), decide_url=url)
+    return replace(step_view(live.approval), decide_url=f"{url}?digest={live.approval.digest}")
 
 
 def _live_answer(live: TurnState) -> tuple[rendering.ShownAnswer, SafeString]:
@@ -353,7 +354,9 @@ def _live_answer(live: TurnState) -> tuple[rendering.ShownAnswer, SafeString]:
 def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
-    if approval is not None:  # calls run one after the other: no other one is unfinished
+    if step.is_queued:
+        return StepView(step.tool, "queued", labels.state_label("queued"), response=step.response)
+    if approval is not None:  # while a call waits no other one runs
         return replace(step_view(approval), response=step.response)
     return StepView(step.tool, "running", labels.state_label("running"), response=step.response)
 

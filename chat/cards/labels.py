@@ -4,66 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
 from chat.cards.view_models import StepProblemView, StepState, StepView
 from chat.error_texts import turn_error_text
 from chat.html import cite_label
 from chat.models import Turn
+from chat.tools import registry
+from chat.tools.base import ToolWords
 from reasoning.citations import Citation, citation_numbers, count_uncited
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, translate_summary
 from reasoning.visibility import Visibility
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
 MAX_ABOUT_CHARS = 60
 
 
-class ToolWords(NamedTuple):
-    """How the steps of a tool read as an account. ``query``: the argument that says what was looked for."""
-
-    running: str
-    done: str
-    calls: StrOrPromise
-    query: str = ""
-
-
-TOOL_WORDS = {
-    "searchFilings": ToolWords(
-        gettext_noop("Searching filings…"),
-        gettext_noop("Searched the filings"),
-        ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
-        query="query",
-    ),
-    "searchDocuments": ToolWords(
-        gettext_noop("Searching documents…"),
-        gettext_noop("Searched the documents"),
-        ngettext_lazy("%(count)s search", "%(count)s searches", "count"),
-        query="query",
-    ),
-    "calculate": ToolWords(
-        gettext_noop("Calculating…"),
-        gettext_noop("Calculated"),
-        ngettext_lazy("%(count)s calculation", "%(count)s calculations", "count"),
-    ),
-    "listDocuments": ToolWords(
-        gettext_noop("Listing documents…"),
-        gettext_noop("Listed the documents"),
-        ngettext_lazy("%(count)s list", "%(count)s lists", "count"),
-    ),
-    "readPassage": ToolWords(
-        gettext_noop("Reading a passage…"),
-        gettext_noop("Read passages"),
-        ngettext_lazy("%(count)s passage opened", "%(count)s passages opened", "count"),
-    ),
-}
+def tool_words(name: str) -> ToolWords:
+    """Return how calls of a tool read; of one that is unknown here, with its name."""
+    tool = registry().get(name)
+    return tool.words if tool else ToolWords()
 
 
 def ended_label(turn: Turn) -> str:
@@ -207,6 +171,7 @@ def more_label(count: int) -> str:
 def state_label(state: StepState) -> str:
     """Return the state of a step."""
     return {
+        "queued": _("Queued"),
         "running": _("Running"),
         "waiting": _("Waiting for you"),
         "done": _("Done"),
@@ -220,8 +185,8 @@ def running_label(step: StepView) -> str:
     """Return what a call does that runs or waits; of a tool without words of its own, its name."""
     if step.state == "waiting":
         return _("Waiting for you")
-    words = TOOL_WORDS.get(step.tool)
-    return _(words.running) if words else _("Using %(tool)s…") % {"tool": step.tool}
+    running = tool_words(step.tool).running
+    return _(running) if running else _("Using %(tool)s…") % {"tool": step.tool}
 
 
 def phase_heading(steps: Sequence[StepView]) -> str:
@@ -233,8 +198,8 @@ def phase_heading(steps: Sequence[StepView]) -> str:
     for tool in dict.fromkeys(step.tool for step in steps):
         if not any(step.state == "done" for step in steps if step.tool == tool):
             parts.append(_("Tried to use %(tool)s") % {"tool": tool})
-        elif words := TOOL_WORDS.get(tool):
-            parts.append(_(words.done))
+        elif done := tool_words(tool).done:
+            parts.append(_(done))
         else:
             parts.append(_("Used %(tool)s") % {"tool": tool})
     return ", ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
@@ -244,9 +209,11 @@ def phase_detail(steps: Sequence[StepView]) -> str:
     """Return ``4 searches · 12 results · 2.1 s``."""
     parts = []
     for tool, count in Counter(step.tool for step in steps).items():
-        words = TOOL_WORDS.get(tool)
-        calls = words.calls if words else ngettext_lazy("%(count)s call", "%(count)s calls", "count")
-        parts.append(str(calls % {"count": count}))
+        if calls := tool_words(tool).calls:
+            words = ngettext(calls.one, calls.many, count)
+        else:
+            words = ngettext("%(count)s call", "%(count)s calls", count)
+        parts.append(words % {"count": count})
     if any(step.results_label for step in steps):
         parts.append(results_label(sum(step.results for step in steps)))
     if any(step.duration_label for step in steps):
@@ -256,8 +223,8 @@ def phase_detail(steps: Sequence[StepView]) -> str:
 
 def about_label(step: ToolTraceStep) -> str:
     """Return what a step looked for, in quotation marks, else the passage that it found; empty for neither."""
-    words = TOOL_WORDS.get(step.tool)
-    query = step.args.get(words.query) if words and words.query and isinstance(step.args, dict) else None
+    words = tool_words(step.tool)
+    query = step.args.get(words.query) if words.query and isinstance(step.args, dict) else None
     if isinstance(query, str) and query and query != "[redacted]":
         shown = query if len(query) <= MAX_ABOUT_CHARS else query[:MAX_ABOUT_CHARS].rstrip() + "…"
         return _("“%(query)s”") % {"query": shown}

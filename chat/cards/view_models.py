@@ -16,11 +16,12 @@ from reasoning.citations import SourceKind
 from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
-StepState = Literal["running", "waiting", "done", "failed", "cancelled", "denied"]
+StepState = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "denied"]
 # "pending": withheld from this viewer, of a running turn, which may yet come to have none.
 ThinkingState = Literal["readable", "withheld", "pending"]
 # By name in static/img/icons.svg.
 STEP_ICONS: dict[StepState, str] = {
+    "queued": "pause",
     "running": "arc",
     "waiting": "pause",
     "done": "check",
@@ -111,6 +112,7 @@ class StepView:
     citations: tuple[LinkView, ...] = ()
     more_label: str = ""  # "5 more"
     error: str = ""
+    output: str = ""  # what the call came to, in a line
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
     response: int | None = None  # as ``ToolTraceStep`` has it
     results: int = 0
@@ -123,7 +125,7 @@ class StepView:
 
     @property
     def has_ended(self) -> bool:
-        return self.state not in ("running", "waiting")
+        return self.state not in ("queued", "running", "waiting")
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,11 @@ def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     return taken_over
 
 
+def release(turn: Turn) -> None:
+    """End the lease of a running turn, so that the next process that looks takes the turn over."""
+    held(turn).update(lease_until=None)
+
+
 def _end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.LEASE_EXPIRY_S)
 

@@ -203,6 +203,7 @@ def reopen_turn(turn: Turn) -> None:
         "ended_at": None,
         "stop_requested": False,
         "waiting_call": "",
+        "waiting_digest": "",
         "error_code": "",
         "error_reason": "",
         "error_params": {},

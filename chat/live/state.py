@@ -15,7 +15,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     rewritten channel (answer: html, open, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought. thought_ms: how long the model has thought, while its
               thinking rests, else None. retry_at: when a busy service is asked again (seconds since the epoch), or None
-    step      at, tool, response, trace: the step at this index
+    step      at, tool, response, queued, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
     history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
     ended     the last one; its record is in the log. beside: as of started
@@ -49,21 +49,23 @@ EMPTY_BLOCK = OpenBlock()
 class LiveStep:
     """A tool call that runs, or the trace step that it became. The tool's name is redacted.
 
-    ``response``: as ``ToolTraceStep`` has it.
+    ``response``: as ``ToolTraceStep`` has it. ``is_queued``: calls of the same response run before it.
     """
 
     tool: str
     response: int | None = None
     trace: ToolTraceStep | None = None
+    is_queued: bool = False
 
     def to_json(self) -> dict[str, Any]:
         trace = step_to_json(self.trace) if self.trace else None
-        return {"tool": self.tool, "response": self.response, "trace": trace}
+        return {"tool": self.tool, "response": self.response, "queued": self.is_queued, "trace": trace}
 
     @classmethod
     def from_json(cls, form: dict[str, Any]) -> LiveStep:
         response = form.get("response")
-        return cls(form["tool"], response, step_from_json(form["trace"], response=response) if form["trace"] else None)
+        trace = step_from_json(form["trace"], response=response) if form["trace"] else None
+        return cls(form["tool"], response, trace, form.get("queued", False))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -156,7 +158,10 @@ class TurnState:
             case "history":
                 self.history_cut = event["cut"]
             case "step":
-                self.steps[event["at"] :] = [LiveStep.from_json(event), *self.steps[event["at"] + 1 :]]
+                step = LiveStep.from_json(event)
+                # One that represents others stands for all behind it.
+                rest = [] if step.trace and step.trace.omitted else self.steps[event["at"] + 1 :]
+                self.steps[event["at"] :] = [step, *rest]
 
     def to_json(self) -> dict[str, Any]:
         """Return what a checkpoint holds beside the answer and the thinking; ``chat.live.stored`` reads it back."""

@@ -79,7 +79,8 @@ class LiveTurn(TurnState):
     _is_behind: bool = False  # the open block: some of its text isn't drawn, or is drawn without its markup
     _drawn_at: float = 0.0  # of the monotonic clock, as the next one
     _redraw_at: float = 0.0
-    _call_ids: list[str] = field(default_factory=list)
+    _steps_started: int = 0
+    _omitted_from: int | None = None  # the first step that a trace has no room for
     _trace_room: TraceRoom = field(default_factory=TraceRoom)
     _new_results: int | None = None  # of the calls since the model was last given results
     _reads: int = 0
@@ -117,8 +118,7 @@ class LiveTurn(TurnState):
         self._thinking_ms = thinking_ms
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
         for trace in before.trace:
-            self.step_started("", trace.tool, trace.response)
-            self.step_finished("", trace, trace.response)
+            self.step_finished(self.step_queued(trace.tool, trace.response), trace, trace.response)
         self.steps = [LiveStep.from_json(event) for event in self._pending if event["kind"] == "step"]
         self.answer, self.answer_chars = before.answer, len(before.answer)
         if blocks := self._splitter.feed(before.answer):
@@ -180,21 +180,31 @@ class LiveTurn(TurnState):
         """Say that earlier messages were summarised or left out, so that the request fits."""
         self._add({"kind": "history", "cut": cut})
 
-    def step_started(self, call_id: str, tool: str, response: int | None) -> None:
-        """Show a call that runs, made by this response of the turn. Its name is a model's word, so it is redacted."""
+    def step_queued(self, tool: str, response: int | None) -> int:
+        """Show a call made by this response of the turn; return its place among all. Its name is redacted."""
         self._stop_thinking_clock()
-        self._call_ids.append(call_id)
-        if not self._trace_room.omitted:
-            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
+        at = self._steps_started
+        self._steps_started += 1
+        self._show_step(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response, is_queued=True))
+        return at
 
-    def step_finished(self, call_id: str, trace: ToolTraceStep, response: int | None) -> None:
-        """Show what a call became."""
-        at = len(self._call_ids) - 1 - self._call_ids[::-1].index(call_id)  # an earlier step may have the same id
+    def step_started(self, at: int, tool: str, response: int | None) -> None:
+        """Show that the call at this place runs."""
+        self._show_step(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
+
+    def step_finished(self, at: int, trace: ToolTraceStep, response: int | None) -> None:
+        """Show what the call at this place became."""
         self._new_results = (self._new_results or 0) + (trace.results or 0)
-        if not self._trace_room.takes(trace):
-            trace, response = self._trace_room.omitted_step(), None
-            at = len(self._call_ids) - trace.omitted
-        self._add_step(at, LiveStep(trace.tool, response, trace))
+        if self._trace_room.takes(trace):
+            self._show_step(at, LiveStep(trace.tool, response, trace))
+        else:
+            omitted = self._trace_room.omitted_step()
+            self._omitted_from = at if self._omitted_from is None else min(at, self._omitted_from)
+            self._add_step(self._omitted_from, LiveStep(omitted.tool, None, omitted))
+
+    def _show_step(self, at: int, step: LiveStep) -> None:
+        if self._omitted_from is None:
+            self._add_step(at, step)
 
     def show_approval(self, step: ToolTraceStep | None) -> None:
         """Show that a call waits for the user's decision; None: no more."""

@@ -50,6 +50,8 @@ class Turn(models.Model):
     stop_requested = models.BooleanField(_("stop requested"), default=False)  # by a page of another process
     # The tool call that waits for its owner, and what they decided; see chat.turns.approval.
     waiting_call = models.CharField(max_length=100, blank=True, editable=False)
+    waiting_digest = models.CharField(max_length=64, blank=True, editable=False)
+    waiting_until = models.DateTimeField(null=True, blank=True, editable=False)
     call_decision = models.CharField(max_length=10, blank=True, editable=False)
     # Why it failed or is not complete, or what there is to remark; worded by chat.error_texts when it is shown.
     error_code = models.CharField(_("error code"), max_length=40, blank=True)

@@ -99,10 +99,10 @@ def restore(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.
 async def decide(
     request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID, call_id: str
 ) -> HttpResponse:
-    """Allow or deny the tool call that waits: ``decision`` is allow, deny or always."""
+    """Allow or deny the tool call that waits: ``decision`` is allow, deny or always, ``?digest=`` as shown."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
     try:
-        await turn_manager.decide(turn, call_id, request.POST.get("decision"))
+        await turn_manager.decide(turn, call_id, request.POST.get("decision"), request.GET.get("digest"))
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id, dom_id(turn.public_id))

@@ -1,18 +1,21 @@
-"""Tools that a model may call, by name."""
+"""Tools that a model may call: each module here is one, and is found by itself."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from chat.tools.base import Tool
-from chat.tools.calculate import Calculate
-from chat.tools.read_passage import ReadPassage
-from chat.tools.search_documents import ListDocuments, SearchDocuments
-from chat.tools.search_filings import SearchFilings
 
 
 @cache
 def registry() -> dict[str, Tool]:
-    """Return the tools by the names that models call them."""
-    tools: tuple[Tool, ...] = (SearchFilings(), SearchDocuments(), ListDocuments(), ReadPassage(), Calculate())
-    return {tool.name: tool for tool in tools}
+    """Return the tools by the names that models call them, in their order."""
+    return {tool.name: tool for tool in sorted(_tools(), key=lambda tool: tool.name)}
+
+
+def _tools() -> Iterator[Tool]:
+    for module in iter_modules(__path__, f"{__name__}."):
+        yield from (value for value in vars(import_module(module.name)).values() if isinstance(value, Tool))

@@ -1,20 +1,41 @@
-"""What a tool is: its schema and arguments, what it may use, and what it returns.
+"""What a tool is: one typed async function in one file, made a ``Tool`` by the decorator ``tool``.
 
-Pydantic makes the JSON schema and checks the arguments. The turn measures, caps, redacts and records each call, so a
-tool can forget none of it. Tools know neither Django nor the database: they read through ``ToolContext``.
+Pydantic makes the JSON schema from its signature and checks the arguments. The turn measures, caps, redacts, checks and
+records each call (``chat.turns.tool_calls``), so a tool can forget none of it. Tools know neither Django nor the
+database: they read through ``ToolContext``. docs/tools.md adds one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.alias_generators import to_camel
 
 from reasoning.citations import Source, SourceKind
 
 MAX_REPORTED_ERRORS = 3
+
+
+class Plural(NamedTuple):
+    """A text with a ``%(count)s`` in its two English forms."""
+
+    one: str
+    many: str
+
+
+# Named as in Django, so that makemessages finds the texts: they are translated where they are shown.
+def gettext_noop(text: str) -> str:
+    return text
+
+
+def ngettext_lazy(one: str, many: str) -> Plural:
+    return Plural(one, many)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +70,8 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool may use. ``first_ref`` is the number of its first source."""
+    """What a running tool may use: the documents that its user may read."""
 
-    first_ref: int
     search: Callable[[SearchQuery], Awaitable[SearchResult]]
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
     entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
@@ -59,34 +79,129 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool returns: ``content`` for the model, the rest for trace and citations."""
+    """What a call returns. ``content`` is for the model; ``sources`` can be cited.
 
-    content: str
+    ``sources`` are numbered by the turn, which writes them into the content with ``searched``, what was looked through.
+    ``results``: how many things were found. ``shown``: what people read of it, redacted. ``structured``: the JSON value
+    that the tool's output schema describes.
+    """
+
+    content: str = ""
     results: int | None = None
     sources: tuple[Source, ...] = ()
+    searched: Mapping[str, Any] | None = None
+    shown: str = ""
+    structured: Any = None
 
 
 class ToolArgumentsError(ValueError):
     """The model's arguments don't fit the schema. The text says which and why; the model reads it."""
 
 
-class Tool(Protocol):
-    """One tool that a model may call."""
+class ToolRefusedError(Exception):
+    """The tool can't do what was asked for. The text is for the model, ``shown`` for people, in English."""
+
+    def __init__(self, reason: str, *, shown: str) -> None:
+        super().__init__(reason)
+        self.shown = shown
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """How the calls of a tool read as an account, in English: ``Searching filings…``, ``Searched the filings``.
+
+    ``calls`` counts them. ``query``: the argument that says what was looked for.
+    """
+
+    running: str = ""
+    done: str = ""
+    calls: Plural | None = None
+    query: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool that a model may call. ``parameters`` and ``output_schema`` are JSON schemas.
+
+    ``call`` gets the exact argument string of the model and raises ToolArgumentsError. ``shown_args``: the arguments
+    whose values are shown, redacted; of others, type and size. ``requires_approval``: each call waits for the user
+    (product 26). ``is_concurrent``: calls of one response may run side by side, since none changes anything.
+    """
 
     name: str
-    # Shown while it runs, translated at display: "Searching filings…".
-    running_label: str
-    shown_args: frozenset[str]  # arguments whose values are shown, redacted; of others, type and size
-    requires_approval: bool  # each call waits for the user (product 26)
+    description: str
+    parameters: Mapping[str, Any]
+    call: Callable[[str, ToolContext], Awaitable[ToolOutput]]
+    words: ToolWords = ToolWords()
+    shown_args: frozenset[str] = frozenset()
+    requires_approval: bool = False
+    is_concurrent: bool = False
+    output_schema: Mapping[str, Any] | None = None
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any]:
         """The function tool in chat-completions form."""
-        ...
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
 
-    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Run with the exact argument string of the model. Raises ToolArgumentsError."""
-        ...
+
+Function = Callable[..., Awaitable[Any]]
+
+
+def tool(
+    *,
+    running: str = "",
+    done: str = "",
+    calls: Plural | None = None,
+    query: str = "",
+    shows: Collection[str] = (),
+    requires_approval: bool = False,
+    is_concurrent: bool = False,
+) -> Callable[[Function], Tool]:
+    """Make a ``Tool`` of an async function. The options are the fields of ``ToolWords`` and ``Tool``.
+
+    Its name in camel case is the tool's, its docstring the description for the model, its parameters the arguments; one
+    that is called ``context`` gets the ToolContext. It returns a ToolOutput, a text, or a value whose type is the
+    output schema. It raises ToolArgumentsError for arguments that only it can refuse.
+    """
+
+    def made_tool(function: Function) -> Tool:
+        hints = get_type_hints(function, include_extras=True)
+        returned = hints.pop("return")
+        takes_context = hints.pop("context", None) is not None
+        defaults = inspect.signature(function).parameters
+        fields: dict[str, Any] = {
+            name: (hint, ... if defaults[name].default is inspect.Parameter.empty else defaults[name].default)
+            for name, hint in hints.items()
+        }
+        arguments_of = create_model(function.__name__, __base__=ToolArguments, **fields)
+        declared = None if returned in (str, ToolOutput) else TypeAdapter(returned)
+
+        async def call(arguments: str, context: ToolContext) -> ToolOutput:
+            wanted = read_arguments(arguments_of, arguments)
+            values = {name: getattr(wanted, name) for name in fields}
+            found = await function(**values, **({"context": context} if takes_context else {}))
+            if isinstance(found, ToolOutput):
+                return found
+            if declared is None:
+                return ToolOutput(str(found))
+            value = declared.dump_python(found, mode="json", warnings=False)
+            results = len(value) if isinstance(value, list) else None
+            return ToolOutput(json_text(value), results=results, structured=value)
+
+        return Tool(
+            name=to_camel(function.__name__),
+            description=" ".join(inspect.cleandoc(function.__doc__ or "").split()),
+            parameters=_parameters(arguments_of),
+            call=call,
+            words=ToolWords(running, done, calls, query),
+            shown_args=frozenset(shows),
+            requires_approval=requires_approval,
+            is_concurrent=is_concurrent,
+            output_schema=declared and declared.json_schema(mode="serialization"),
+        )
+
+    return made_tool
 
 
 class ToolArguments(BaseModel):
@@ -96,10 +211,7 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
-Arguments = TypeVar("Arguments", bound=ToolArguments)
-
-
-def read_arguments(model: type[Arguments], arguments: str) -> Arguments:
+def read_arguments(model: type[BaseModel], arguments: str) -> BaseModel:
     """Parse the argument string of a call. Raises ToolArgumentsError, in a few words that a model can act on."""
     try:
         return model.model_validate_json(arguments.strip() or "{}")
@@ -111,8 +223,13 @@ def read_arguments(model: type[Arguments], arguments: str) -> Arguments:
         raise ToolArgumentsError("; ".join(reports)) from error
 
 
-def function_tool(name: str, model: type[ToolArguments]) -> dict[str, Any]:
-    """Return the function tool in chat-completions form; its description is the model's docstring.
+def json_text(value: Any) -> str:
+    """Return the shortest JSON of a value, as models read it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _parameters(model: type[ToolArguments]) -> dict[str, Any]:
+    """Return the JSON schema of arguments.
 
     Dropped from pydantic's schema: titles, which say nothing, and the null branch of optional arguments, which some
     servers refuse.
@@ -120,11 +237,11 @@ def function_tool(name: str, model: type[ToolArguments]) -> dict[str, Any]:
     schema = model.model_json_schema()
     # Fewer tokens in every request.
     schema.pop("title", None)
-    description = " ".join(str(schema.pop("description", "")).split())
+    schema.pop("description", None)  # the base class's own
     for argument in schema.get("properties", {}).values():
         argument.pop("title", None)
         if argument.get("default", 0) is None:
             del argument["default"]
         branches = [branch for branch in argument.pop("anyOf", ()) if branch.get("type") != "null"]
         argument |= branches[0] | argument if len(branches) == 1 else {"anyOf": branches} if branches else {}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+    return schema

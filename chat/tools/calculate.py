@@ -6,38 +6,31 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chat.tools.base import ToolArguments, ToolArgumentsError, ToolContext, ToolOutput, function_tool, read_arguments
-from reasoning.arithmetic import FUNCTIONS, MAX_CHARS, CalculationError, calculate
+from chat.tools.base import ToolArgumentsError, ToolOutput, gettext_noop, ngettext_lazy, tool
+from reasoning import arithmetic
 
 
-class CalculateArguments(ToolArguments):
-    """Calculate exactly, with units and percentages. Use it for every sum, difference, ratio and growth rate."""
-
+@tool(
+    running=gettext_noop("Calculating…"),
+    done=gettext_noop("Calculated"),
+    calls=ngettext_lazy("%(count)s calculation", "%(count)s calculations"),
+    shows={"expression"},
+    is_concurrent=True,
+)
+async def calculate(
     expression: Annotated[
         str,
         Field(
             min_length=1,
-            max_length=MAX_CHARS,
+            max_length=arithmetic.MAX_CHARS,
             description="Such as $1.2 million * 4%, change($5.9bn, $6.1bn) or round(120 km / 7 h, 1). Functions: "
-            + ", ".join(FUNCTIONS),
+            + ", ".join(arithmetic.FUNCTIONS),
         ),
-    ]
-
-
-class Calculate:
-    """The tool."""
-
-    name = "calculate"
-    running_label = "Calculating…"
-    shown_args = frozenset({"expression"})
-    requires_approval = False
-    schema = function_tool(name, CalculateArguments)
-
-    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Return the value. Raises ToolArgumentsError, which says what can't be calculated."""
-        wanted = read_arguments(CalculateArguments, arguments)
-        try:
-            result = calculate(wanted.expression)
-        except CalculationError as error:
-            raise ToolArgumentsError(f"expression: {error}") from error
-        return ToolOutput(f"{wanted.expression} = {result}")
+    ],
+) -> ToolOutput:
+    """Calculate exactly, with units and percentages. Use it for every sum, difference, ratio and growth rate."""
+    try:
+        result = arithmetic.calculate(expression)
+    except arithmetic.CalculationError as error:
+        raise ToolArgumentsError(f"expression: {error}") from error
+    return ToolOutput(f"{expression} = {result}", shown=str(result))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from chat.tools.base import SearchResult, ToolOutput
+from chat.tools.base import ToolOutput, json_text
 from reasoning.citations import Source
 
 # The turn cuts results at 20,000, which would leave half a JSON text.
@@ -20,22 +20,19 @@ _OF_FILING: Final = {
 _OF_OTHERS: Final = {name: name for name in ("ref", "kind", "title", "date", "section", "url", "text")}
 
 
-def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_ref: int) -> ToolOutput:
-    """Return passages as JSON under the numbers by which a model cites them, with what was searched.
+def fit_passages(output: ToolOutput) -> ToolOutput:
+    """Return an output without the last of its sources, where not all fit into MAX_CONTENT_CHARS."""
+    while len(number_passages(output, first_ref=1000).content) > MAX_CONTENT_CHARS and len(output.sources) > 1:
+        output = replace(output, sources=output.sources[:-1])
+    return replace(output, results=len(output.sources))
 
-    Passages that don't fit into MAX_CONTENT_CHARS are left out from the end.
-    """
-    scope = {key: value for key, value in searched.items() if value is not None}
-    sources = tuple(replace(found, ref=ref) for ref, found in enumerate(result.passages, start=first_ref))
-    while True:
-        content = json.dumps(
-            {"passages": [passage_to_json(source) for source in sources], "searched": scope},
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
-        if len(content) <= MAX_CONTENT_CHARS or len(sources) <= 1:
-            return ToolOutput(content=content, results=len(sources), sources=sources)
-        sources = sources[:-1]
+
+def number_passages(output: ToolOutput, *, first_ref: int) -> ToolOutput:
+    """Return an output whose sources have the numbers by which a model cites them, and are its content, as JSON."""
+    searched = {key: value for key, value in (output.searched or {}).items() if value is not None}
+    sources = tuple(replace(found, ref=ref) for ref, found in enumerate(output.sources, start=first_ref))
+    content = json_text({"passages": [passage_to_json(source) for source in sources], "searched": searched})
+    return replace(output, content=content, sources=sources)
 
 
 def passage_to_json(source: Source) -> dict[str, Any]:

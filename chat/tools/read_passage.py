@@ -6,42 +6,25 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chat.tools.base import (
-    ToolArguments,
-    ToolArgumentsError,
-    ToolContext,
-    ToolOutput,
-    function_tool,
-    read_arguments,
-)
-from chat.tools.passages import passages_output
+from chat.tools.base import ToolArgumentsError, ToolContext, ToolOutput, gettext_noop, ngettext_lazy, tool
 
 # A sentence that a passage cuts off is in the next one.
 NEIGHBOURS = 1
 
 
-class ReadPassageArguments(ToolArguments):
+@tool(
+    running=gettext_noop("Reading a passage…"),
+    done=gettext_noop("Read passages"),
+    calls=ngettext_lazy("%(count)s passage opened", "%(count)s passages opened"),
+    shows={"url"},
+    is_concurrent=True,
+)
+async def read_passage(
+    url: Annotated[str, Field(min_length=1, max_length=300, description="The passage's url, with its fragment.")],
+    context: ToolContext,
+) -> ToolOutput:
     """Read one passage with its neighbours, by the address that a search returned."""
-
-    url: Annotated[str, Field(min_length=1, max_length=300, description="The passage's url, with its fragment.")]
-
-
-class ReadPassage:
-    """The tool."""
-
-    name = "readPassage"
-    running_label = "Reading a passage…"
-    shown_args = frozenset({"url"})
-    requires_approval = False
-    schema = function_tool(name, ReadPassageArguments)
-
-    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Read, and number the passages from ``context.first_ref``.
-
-        Raises ToolArgumentsError, also for an address that no passage has.
-        """
-        wanted = read_arguments(ReadPassageArguments, arguments)
-        result = await context.read(wanted.url, NEIGHBOURS)
-        if not result.passages:
-            raise ToolArgumentsError("url: no passage has this address; use one that a search returned")
-        return passages_output(result, {"url": wanted.url}, first_ref=context.first_ref)
+    found = await context.read(url, NEIGHBOURS)
+    if not found.passages:
+        raise ToolArgumentsError("url: no passage has this address; use one that a search returned")
+    return ToolOutput(sources=found.passages, searched={"url": url})

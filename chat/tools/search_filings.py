@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from chat.tools.base import SearchQuery, ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
-from chat.tools.passages import passages_output
+from chat.tools.base import SearchQuery, ToolContext, ToolOutput, gettext_noop, ngettext_lazy, tool
 
 MAX_COMPANIES = 40
 Form = Literal["10-K", "10-Q", "8-K"]
@@ -18,37 +17,33 @@ def _none_if_blank(value: object) -> object:
     return None if isinstance(value, str) and not value.strip() else value
 
 
-class SearchFilingsArguments(ToolArguments):
-    """Search the SEC filings on this server.
-
-    Returns passages, each with a number "ref" to cite it by, its company, form, filing date, section, address and text.
-    """
-
-    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in a few words.")]
+@tool(
+    running=gettext_noop("Searching filings…"),
+    done=gettext_noop("Searched the filings"),
+    calls=ngettext_lazy("%(count)s search", "%(count)s searches"),
+    query="query",
+    shows={"query", "form", "company", "limit"},
+    is_concurrent=True,
+)
+async def search_filings(
+    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in a few words.")],
+    context: ToolContext,
     form: Annotated[
         Form | None, BeforeValidator(_none_if_blank), Field(description="Only filings of this form type.")
-    ] = None
+    ] = None,
     company: Annotated[
         Annotated[str, Field(max_length=200)] | None,
         BeforeValidator(_none_if_blank),
         Field(description="Only filings of this company. Leave out to search all."),
-    ] = None
-    limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most; 8 is plenty.")] = 5
+    ] = None,
+    limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most; 8 is plenty.")] = 5,
+) -> ToolOutput:
+    """Search the SEC filings on this server.
 
-
-class SearchFilings:
-    """The tool."""
-
-    name = "searchFilings"
-    running_label = "Searching filings…"
-    shown_args = frozenset({"query", "form", "company", "limit"})
-    requires_approval = False
-    schema = function_tool(name, SearchFilingsArguments)
-
-    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Search, and number the passages from ``context.first_ref``. Raises ToolArgumentsError."""
-        wanted = read_arguments(SearchFilingsArguments, arguments)
-        result = await context.search(SearchQuery(wanted.query, wanted.form, wanted.company, wanted.limit))
-        searched = wanted.model_dump(exclude={"limit"})
-        searched |= {"filings": result.documents, "companies": list(result.publishers[:MAX_COMPANIES])}
-        return passages_output(result, searched, first_ref=context.first_ref)
+    Returns passages, each with a number "ref" to cite it by, its company, form, filing date, section, address and text.
+    """
+    found = await context.search(SearchQuery(query, form, company, limit))
+    searched = {"query": query, "form": form, "company": company, "filings": found.documents}
+    return ToolOutput(
+        sources=found.passages, searched={**searched, "companies": list(found.publishers[:MAX_COMPANIES])}
+    )

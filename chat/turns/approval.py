@@ -1,33 +1,42 @@
-"""Calls that wait for the owner of their turn: Allow, Deny, or Always in this conversation. Product 26.
+"""Calls that wait for the owner of their turn: Allow, Deny, or Always in this conversation. Product 26 and 48.
 
-The call that waits and the decision are columns of the turn, so any process can decide. The process that runs the turn
-is woken by a message; if that is lost, it finds the decision when it looks again.
+A decision is bound to what was shown: it carries the digest of the exact arguments and of the redacted text, and counts
+once. The call that waits, its digest, its deadline and the decision are columns of the turn, so any process can decide,
+and a process that takes the turn over waits on. The process that runs the turn is woken by a message; if that is lost,
+it finds the decision when it looks again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Turn
 from chat.tools.base import Tool
 from chat.turns.retry import retry_on_db_outage
 from chat.validation import InvalidInputError
+from reasoning.events import ToolCall
+from reasoning.trace import ToolTraceStep, step_to_json
 
 # How long a decision may go unnoticed if the message about it is lost.
 LOOK_AGAIN_S = 2.0
 DECISIONS = ("allow", "deny", "always")
 # Other ids don't fit into an address, or into the column: they are hashed.
 _PLAIN_ID = re.compile(r"[\w.:-]{1,90}", re.ASCII)
+MAX_SHAPE_CHARS = 300
 
 
 class Decision(NamedTuple):
@@ -42,16 +51,49 @@ def needs_approval(tool: Tool) -> bool:
     return tool.requires_approval or tool.name in settings.TOOLS_REQUIRING_APPROVAL
 
 
-def decide(turn: Turn, call_id: str, decision: object) -> None:
-    """Decide on the call that waits. The first decision counts. Raises InvalidInputError."""
+def digest_of(turn: Turn, public_id: str, call: ToolCall, shown: ToolTraceStep) -> str:
+    """Return what a decision on a call is bound to: its exact arguments, and what its user is shown of them."""
+    form = step_to_json(shown)
+    seen = {name: form[name] for name in ("tool", "args")}
+    bound = [turn.public_id, public_id, call.name, _canonical(call.arguments), seen]
+    return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
+
+
+def shape_of(call: ToolCall) -> str:
+    """Return a tool with the names and types of its arguments: ``sendMail(body: string, to: [string])``.
+
+    It is what Always allows. Empty where the arguments are no JSON object: such a call is always asked about.
+    """
+    arguments = _canonical(call.arguments)
+    if not isinstance(arguments, dict):
+        return ""
+    shape = f"{call.name}({_type_of(arguments)[1:-1]})"
+    if len(shape) > MAX_SHAPE_CHARS:
+        shape = f"{shape[:MAX_SHAPE_CHARS]}… {hashlib.sha256(shape.encode()).hexdigest()[:16]})"
+    return shape
+
+
+def decide(turn: Turn, call_id: str, decision: object, digest: object) -> None:
+    """Decide on the call that waits. The first decision counts. Raises InvalidInputError.
+
+    ``digest``: the one that was shown with the call. Another one is refused, since the call is then another.
+    """
     if decision not in DECISIONS:
         message = _("decision: allow, deny or always is needed.")
         raise InvalidInputError("invalid_decision", message, field="decision")
-    waiting = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING, waiting_call=call_id, call_decision="")
+    if not isinstance(digest, str) or not digest:
+        message = _("digest: the digest that was shown with the call is needed.")
+        raise InvalidInputError("invalid_digest", message, field="digest")
+    waiting = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING, call_decision="")
     # PostgreSQL refuses a NUL, which an address may have.
+    waiting = waiting.filter(waiting_call=call_id) if call_id and "\x00" not in call_id else waiting.none()
     # In one statement: of two pages that decide at once, one is answered that it was too late.
-    if not (call_id and "\x00" not in call_id and waiting.update(call_decision=decision)):
-        raise InvalidInputError("not_waiting", _("This tool call doesn’t wait for a decision any more."))
+    decided = waiting.filter(waiting_digest=digest.replace("\x00", ""), waiting_until__gt=timezone.now())
+    if decided.update(call_decision=decision):
+        return
+    if waiting.exclude(waiting_digest=digest.replace("\x00", "")).exists():
+        raise InvalidInputError("changed_call", _("This isn’t the call that was shown to you. Look at it again."))
+    raise InvalidInputError("not_waiting", _("This tool call doesn’t wait for a decision any more."))
 
 
 class ApprovalGate:
@@ -61,6 +103,8 @@ class ApprovalGate:
         self._turn = turn
         self._used: Counter[str] = Counter()
         self._woken = asyncio.Event()
+        self._asked = 0
+        self.is_waiting = False
 
     def wake(self) -> None:
         """Look for a decision now."""
@@ -69,6 +113,7 @@ class ApprovalGate:
     def public_id(self, call_id: str) -> str:
         """Return the id under which a call is decided: its own, unless that was used before or fits no address.
 
+        Called for each call of the turn in its order, so that the ids are the same in a process that takes it over.
         Otherwise a second click on one call could decide on the next one.
         """
         plain = (
@@ -80,50 +125,89 @@ class ApprovalGate:
         count = self._used[plain]
         return plain if count == 1 else f"{plain}-{count}"
 
-    async def is_allowed_here(self, tool: Tool) -> bool:
-        """Say whether the owner has allowed this tool in the conversation for good."""
-        return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, tool.name)))
+    def may_ask(self) -> bool:
+        """Count a question to the user; False where this turn has asked as often as it may."""
+        self._asked += 1
+        return self._asked <= settings.MAX_APPROVALS_PER_TURN
 
-    async def wait(self, public_id: str, tool: Tool) -> Decision:
+    async def is_allowed_here(self, call: ToolCall) -> bool:
+        """Say whether the owner has allowed calls of this shape in the conversation for good."""
+        return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, shape_of(call))))
+
+    async def wait(self, public_id: str, call: ToolCall, digest: str) -> Decision:
         """Wait for the decision on a call; where none comes in time, it is denied."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + settings.APPROVAL_TIMEOUT_S
-        await retry_on_db_outage(partial(_begin, self._turn, public_id))
-        while True:
-            self._woken.clear()
-            is_late = clock() >= deadline
-            decision = await retry_on_db_outage(partial(_take_decision, self._turn, tool.name, is_last=is_late))
-            if decision:
-                return Decision("deny" if decision == "deny" else "allow", "user")
-            if is_late:
-                return Decision("deny", "timeout")
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_AGAIN_S, deadline - clock())):
-                    await self._woken.wait()
+        self.is_waiting = True
+        try:
+            deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest))
+            while True:
+                self._woken.clear()
+                is_late = clock() >= deadline
+                take = partial(_take_decision, self._turn, digest, shape_of(call), is_last=is_late)
+                if decision := await retry_on_db_outage(take):
+                    return Decision("deny" if decision == "deny" else "allow", "user")
+                if is_late:
+                    return Decision("deny", "timeout")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(LOOK_AGAIN_S, deadline - clock())):
+                        await self._woken.wait()
+        finally:
+            self.is_waiting = False
 
 
-def _is_allowed_here(turn: Turn, tool: str) -> bool:
+def _canonical(arguments: str) -> Any:
+    """Return the JSON value of arguments, or the text where they are none: white space and order don't count."""
+    try:
+        return json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _type_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return f"[{' | '.join(sorted({_type_of(each) for each in value}))}]"
+        case Mapping():
+            return "{" + ", ".join(f"{name}: {_type_of(value[name])}" for name in sorted(value)) + "}"
+    raise TypeError(type(value))
+
+
+def _is_allowed_here(turn: Turn, shape: str) -> bool:
     allowed = Conversation.all_objects.values_list("allowed_tools", flat=True).get(pk=turn.conversation_id)
-    return tool in allowed
+    return bool(shape) and shape in allowed
 
 
-def _begin(turn: Turn, public_id: str) -> None:
-    Turn.objects.filter(pk=turn.pk).update(waiting_call=public_id, call_decision="")
+def _begin(turn: Turn, public_id: str, digest: str) -> float:
+    """Let a call wait; return for how many seconds. One that waited when its process died goes on waiting."""
+    row, now = Turn.objects.filter(pk=turn.pk), timezone.now()
+    until = row.filter(waiting_call=public_id, waiting_digest=digest).values_list("waiting_until", flat=True).first()
+    if until is None:
+        until = now + timedelta(seconds=settings.APPROVAL_TIMEOUT_S)
+        row.update(waiting_call=public_id, waiting_digest=digest, waiting_until=until, call_decision="")
+    return (until - now).total_seconds()
 
 
-def _take_decision(turn: Turn, tool: str, *, is_last: bool) -> str:
+def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> str:
     """Return the decision and end the waiting; empty where there is none. ``is_last``: none is accepted any more."""
-    waiting = Turn.objects.filter(pk=turn.pk)
+    waiting = Turn.objects.filter(pk=turn.pk, waiting_digest=digest)
     # In one statement: a decision that comes at this moment is accepted or refused, never lost.
-    if is_last and waiting.filter(call_decision="").update(waiting_call=""):
+    if is_last and waiting.filter(call_decision="").update(waiting_call="", waiting_digest=""):
         return ""
-    decision = waiting.values_list("call_decision", flat=True).get()
-    if decision == "always":
+    decision = waiting.values_list("call_decision", flat=True).first() or ""
+    if decision == "always" and shape:
         with transaction.atomic():
             conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
-            conversation.allowed_tools = sorted({*conversation.allowed_tools, tool})
+            conversation.allowed_tools = sorted({*conversation.allowed_tools, shape})
             conversation.save(update_fields=["allowed_tools"])
     if decision:
         # From here on a second click finds nothing that waits.
-        waiting.update(waiting_call="")
+        waiting.update(waiting_call="", waiting_digest="")
     return decision

@@ -19,6 +19,7 @@ from chat import eventlog
 from chat.eventlog import leases, read, write
 from chat.live.turn import RequestSize
 from chat.models import QueuedMessage, StoredCard, Turn
+from chat.turns import queue
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from reasoning.envelope import answer_text
@@ -136,14 +137,30 @@ def _store_context_size(
         return None
 
 
-def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
-    """End the turns of dead processes as interrupted; return them. Called at the start and from time to time.
+class Recovered(NamedTuple):
+    """What became of the turns of dead processes: those that ended, and those that go on here."""
 
+    ended: Sequence[Turn]
+    taken_up: Sequence[StartedTurn]
+
+
+def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> Recovered:
+    """End the turns of dead processes as interrupted, but for those in which a call waits for its user.
+
+    Called at the start and from time to time.
     ``at_work_in``: the conversations in which this process runs a turn. A turn that can't be decrypted any more (its
     key is lost) ends without its last text; it must not keep the server down.
     """
-    abandoned = leases.take_over(at_work_in)
-    for turn in abandoned:
+    ended, taken_up = [], []
+    for turn in leases.take_over(at_work_in):
+        if turn.waiting_call and not turn.stop_requested:
+            try:
+                taken_up.append(queue.take_up(turn))
+            except Exception:
+                logger.exception("turn not taken up", extra={"turn": turn.public_id})
+            else:
+                continue
+        ended.append(turn)
         try:
             interrupt_turn(turn)
         except eventlog.LeaseLostError:
@@ -151,7 +168,7 @@ def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn
         except Exception:
             logger.exception("turn ended without its checkpoint", extra={"turn": turn.public_id})
             eventlog.close_turn(turn, [], status="interrupted")
-    return abandoned
+    return Recovered(ended, taken_up)
 
 
 def interrupt_turn(turn: Turn) -> None:

@@ -226,12 +226,12 @@ class TurnManager:
                 await publish_stop(turn.pk)
         return bool(turns)
 
-    async def decide(self, turn: Turn, call_id: str, decision: object) -> None:
+    async def decide(self, turn: Turn, call_id: str, decision: object, digest: object) -> None:
         """Allow or deny the tool call of a turn that waits for it, wherever it runs. Raises InvalidInputError.
 
-        The caller has authorized it.
+        ``digest``: of what was shown. The caller has authorized it.
         """
-        await database_sync_to_async(approval.decide)(turn, call_id, decision)
+        await database_sync_to_async(approval.decide)(turn, call_id, decision, digest)
         if run := self._runs.get((turn.conversation_id, turn.is_beside)):
             run.approvals.wake()
         else:
@@ -272,8 +272,11 @@ class TurnManager:
         while not self._draining:
             try:
                 at_work_in = {conversation_id for conversation_id, _beside in self._runs}
-                for turn in await database_sync_to_async(finish.recover_abandoned_turns)(at_work_in):
+                recovered = await database_sync_to_async(finish.recover_abandoned_turns)(at_work_in)
+                for turn in recovered.ended:
                     await publish(turn.conversation_id, _ended(turn, seq=0))
+                for started in recovered.taken_up:
+                    await self._launch(started)
                 await database_sync_to_async(learned_facts.refresh)()
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
@@ -284,6 +287,8 @@ class TurnManager:
     async def drain(self, *, within_s: float = 10.0) -> None:
         """Start no new turns, give running ones ``within_s`` to end, stop them with what they have, end all tasks."""
         self._draining = True
+        for run in list(self._runs.values()):
+            run.hand_over()
         for patience_s in (within_s, STOP_WITHIN_S):
             if self._run_tasks:
                 await asyncio.wait(self._run_tasks, timeout=patience_s)
@@ -345,6 +350,8 @@ class TurnManager:
                 await run.run()
             except Exception:
                 logger.exception("turn broke at its end", extra={"turn": turn.public_id})
+            if run.is_handed_over:
+                return
             if run.result is None:  # its end is not in the log, or could not be read back
                 end = partial(finish.finish_broken_turn, turn, answer=live.answer)
                 run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
@@ -357,7 +364,8 @@ class TurnManager:
             pump.cancel()
             del self._runs[turn.conversation_id, live.is_beside]
             metrics.TURNS_RUNNING.set(len(self._runs))
-            await publish(turn.conversation_id, _ended(turn, seq=live.seq))
+            if not run.is_handed_over:
+                await publish(turn.conversation_id, _ended(turn, seq=live.seq))
             live.finished.set()
         if live.record and live.record.turn.status == Turn.Status.COMPLETED and not live.is_beside:
             self.spawn(write_title(run.started, live.answer))

@@ -24,10 +24,11 @@ from chat.conversations import model_choice
 from chat.conversations.actions import refusals_in_words
 from chat.conversations.titles import title_from
 from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim, discard
+from chat.eventlog.read import open_calls
 from chat.models import Conversation, QueuedMessage, Turn
 from chat.turns.requests import planning
 from chat.validation import InvalidInputError, Message, clean_message
-from reasoning.events import AttachedFile
+from reasoning.events import AttachedFile, ToolCall
 from reasoning.replay.tokens import UsageAnchor
 from reasoning.stream.turn import EndedPart, TokenUsage
 from reasoning.trace import step_from_json
@@ -53,6 +54,8 @@ class StartedTurn:
     attachments: tuple[AttachedFile, ...] = ()
     request: planning.PlannedRequest | None = None
     before: EndedPart | None = None
+    pending: tuple[ToolCall, ...] = ()  # calls of its last response that have no result yet
+    answered_calls: tuple[str, ...] = ()  # ids of those before them
     ends_comparison: bool = False  # the answer above it was one of two
 
 
@@ -200,6 +203,30 @@ def resume(turn: Turn) -> StartedTurn:
     turn.conversation = conversation
     choice = model_choice.chosen_model(conversation)
     return StartedTurn(turn, eventlog.question_of(turn), choice, attachments=attached_to(turn), before=before)
+
+
+@transaction.atomic
+def take_up(turn: Turn) -> StartedTurn:
+    """Return a turn of a dead process in which a call waits for its user, to wait on. Its lease is ours. Product 48.
+
+    Raises whatever hinders that, such as a lost key.
+    """
+    conversation = eventlog.lock_conversation(turn.conversation_id)
+    record = eventlog.turn_record(turn)
+    events = eventlog.history(turn.conversation_id, of=turn)
+    calls = [event for event in events if isinstance(event, ToolCall) and event.turn == turn.public_id]
+    is_open = {(call["step"], call["call_id"]) for call in open_calls(record)}
+    pending = tuple(call for call in calls if (call.step, call.call_id) in is_open)
+    turn.conversation = conversation
+    return StartedTurn(
+        turn,
+        eventlog.question_of(turn),
+        model_choice.chosen_model(conversation),
+        attachments=attached_to(turn),
+        before=replace(_ended_part(record), is_text_cut=False),
+        pending=pending,
+        answered_calls=tuple(call.call_id for call in calls if call not in pending),
+    )
 
 
 def _ended_part(record: eventlog.TurnRecord) -> EndedPart:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any
@@ -24,7 +25,7 @@ from chat import eventlog, metrics, tracing
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import Fact, learned_facts
 from chat.db_errors import lacks_key
-from chat.eventlog import write
+from chat.eventlog import leases, write
 from chat.live.turn import LiveTurn
 from chat.models import Turn
 from chat.providers.base import Provider, ProviderError, parameter
@@ -36,7 +37,7 @@ from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
 from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_outage
-from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
+from chat.turns.tool_calls import ToolCallResult, execute_tool_call, refuse_tool_call, waiting_step
 from reasoning.deltas import Channel, RawDelta, split_long_text
 from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
@@ -60,6 +61,8 @@ MAKING_ROOM = _("Summarising earlier messages…")
 TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
 TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
 WAITING_FOR_USER = _("Waiting for your decision…")
+USING_A_TOOL = _("Using a tool…")
+MAX_CONCURRENT_CALLS = 4
 # How a turn ends that reached a limit of its size: its status, the code and the reason. Product 25.
 _ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
     "answer": ("completed", "length", "answer"),
@@ -79,10 +82,15 @@ REFUSED_SETTINGS = {
 LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
 DENIED = ("the user denied this call", gettext_noop("Denied by the user."))
 DENIED_LATE = ("denied: the user didn't decide in time", gettext_noop("Denied: nobody decided in time."))
+NOT_ASKED = ("denied: the user was asked too often in this answer", gettext_noop("Denied: too many calls had to wait."))
 
 
 class TurnCancelledError(Exception):
     """Somebody asked the turn to stop, or its time is over."""
+
+
+class TurnHandedOverError(Exception):
+    """The process ends while a call waits for its user: another process waits on."""
 
 
 class LimitReachedError(Exception):
@@ -91,6 +99,21 @@ class LimitReachedError(Exception):
     def __init__(self, cap: Cap) -> None:
         super().__init__(cap)
         self.cap = cap
+
+
+@dataclass(slots=True)
+class RunningCall:
+    """A call of a response, at its place among all steps of the turn; ``done`` once it has ended."""
+
+    call: ToolCall
+    tool: Tool | None
+    at: int
+    public_id: str
+    done: ToolCallResult | None = None
+
+    @property
+    def is_concurrent(self) -> bool:
+        return self.tool is not None and self.tool.is_concurrent and not approval.needs_approval(self.tool)
 
 
 class TurnRun:
@@ -109,7 +132,8 @@ class TurnRun:
         self.approvals = approval.ApprovalGate(self.turn)
         self._stop_requested = False
         self._is_late = False
-        self._calls_run = 0
+        self.is_handed_over = False
+        self._calls_run = len(started.before.trace) if started.before and started.pending else 0
         self._stop_scope: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
         self._step: StepMachine | None = None  # the response that arrives
@@ -135,6 +159,12 @@ class TurnRun:
         self._stop_requested = True
         if self._stop_scope is not None:
             self._stop_scope.reschedule(asyncio.get_running_loop().time())
+
+    def hand_over(self) -> None:
+        """Leave the turn to the next process, where a call of it waits for its user: nothing of it is lost."""
+        if self.approvals.is_waiting:
+            self.is_handed_over = True
+            self.stop()
 
     def _end_late(self) -> None:
         self._is_late = True
@@ -162,28 +192,13 @@ class TurnRun:
             deadline.cancel()  # else it would hold this turn in memory for MAX_TURN_S
 
     async def _run(self) -> None:
-        status: TurnStatus = "iteration_capped"
+        status: TurnStatus
         fields: dict[str, Any] = {}
         try:
-            provider = await self._find_provider()
-            machine = self._machine = self._new_machine(provider)
-            self.live.show_model(provider.name)
-            if provider.context_limit:
-                await self._learn(provider, listed=provider.context_limit)
-            for _step in range(settings.MAX_STEPS):
-                outcome = await self.run_step(provider, machine)
-                if not outcome.calls:
-                    status = "completed"
-                    if outcome.finish_reason in CUT_SHORT:
-                        fields["error_code"] = outcome.finish_reason
-                    else:
-                        fields["error_reason"] = self._remark(outcome)
-                    break
-                if self._lacks_tools:  # it calls them all the same
-                    await self._learn(provider, tools_refused_at=None)
-                await self._append(outcome.events)
-                self._unwritten = ()
-                await self._run_tools(machine, outcome.calls)
+            status, fields = await self._run_steps()
+        except TurnHandedOverError:
+            await retry_on_db_outage(partial(leases.release, self.turn))
+            return
         except TurnCancelledError:
             status = "aborted"
             if self._is_late:
@@ -210,6 +225,30 @@ class TurnRun:
             status, fields = "errored", _fault(error)
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
+
+    async def _run_steps(self) -> tuple[TurnStatus, dict[str, Any]]:
+        """Make requests and run the calls of their responses until one has none; return how the turn ends."""
+        provider = await self._find_provider()
+        machine = self._machine = self._new_machine(provider)
+        self.live.show_model(provider.name)
+        if provider.context_limit:
+            await self._learn(provider, listed=provider.context_limit)
+        if self.started.pending:
+            for call_id in self.started.answered_calls:
+                self.approvals.public_id(call_id)
+            await self._run_tools(machine, self.started.pending)
+        for _step in range(settings.MAX_STEPS):
+            outcome = await self.run_step(provider, machine)
+            if not outcome.calls:
+                if outcome.finish_reason in CUT_SHORT:
+                    return "completed", {"error_code": outcome.finish_reason}
+                return "completed", {"error_reason": self._remark(outcome)}
+            if self._lacks_tools:  # it calls them all the same
+                await self._learn(provider, tools_refused_at=None)
+            await self._append(outcome.events)
+            self._unwritten = ()
+            await self._run_tools(machine, outcome.calls)
+        return "iteration_capped", {}
 
     def _remark(self, outcome: StepOutcome) -> str:
         """Return what the card says of an answer that is complete: the reason of a remark, or nothing."""
@@ -428,73 +467,101 @@ class TurnRun:
         """Run the calls of a response, as many as a response and a turn may have; refuse the others."""
         left = max(0, settings.MAX_CALLS_PER_TURN - self._calls_run)
         allowed = min(left, settings.MAX_CALLS_PER_RESPONSE)
-        for call in calls[:allowed]:
-            self._calls_run += 1
-            await self._run_tool(machine, call)
         reason = TOO_MANY_IN_TURN if left < settings.MAX_CALLS_PER_RESPONSE else TOO_MANY_IN_RESPONSE
-        refused = {
-            call.call_id: refuse_tool_call(
-                call, registry().get(call.name), reason, LIMIT_OF_CALLS, scratchpad=machine.scratchpad
+        queued = [
+            RunningCall(
+                call,
+                registry().get(call.name),
+                self.live.step_queued(call.name, call.step),
+                self.approvals.public_id(call.call_id),
             )
-            for call in calls[allowed:]
-        }
-        results = []
-        for call in calls[allowed:]:
-            done = refused[call.call_id]
-            self.live.step_started(call.call_id, call.name, call.step)
-            results.append(machine.tool_finished(call, done.output, done.trace, done.sources))
-            self.live.step_finished(call.call_id, done.trace, call.step)
-        if results:
-            await self._append(results, {call_id: done.trace_form for call_id, done in refused.items()})
+            for call in calls
+        ]
+        for group in _groups(queued[:allowed]):
+            self._calls_run += len(group)
+            try:
+                await self._run_group(machine, group)
+            finally:  # what has ended is in the log, also where the turn is stopped meanwhile
+                await self._record(machine, [each for each in group if each.done])
+        for each in queued[allowed:]:
+            self._end(each, self._refused(machine, each, (reason, LIMIT_OF_CALLS)))
+        await self._record(machine, queued[allowed:])
 
-    async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
-        tool = registry().get(call.name)
-        self.live.step_started(call.call_id, call.name, call.step)
-        if tool and approval.needs_approval(tool):
-            decided = await self._ask(machine, call, tool)
-            if decided.decision == "deny":
-                await self._deny(machine, call, tool, decided)
-                return
-            await self._append([_decision_event(call, decided)])
-        self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
-        first_ref = len(machine.sources) + 1
-        executing = execute_tool_call(
-            call,
-            tool,
-            first_ref=first_ref,
-            scratchpad=machine.scratchpad,
-            conversation_id=self.turn.conversation_id,
-            searches_all=self.started.choice.config.is_offline,  # it knows one search
-        )
+    async def _run_group(self, machine: TurnMachine, group: Sequence[RunningCall]) -> None:
+        """Run calls side by side, or a single one, which may have to be allowed first."""
+        if not group[0].is_concurrent and (denied := await self._ask(machine, group[0])):
+            self._end(group[0], self._refused(machine, group[0], denied))
+            return
+        for each in group:
+            self.live.step_started(each.at, each.call.name, each.call.step)
+        running = group[0].tool.words.running if group[0].tool else ""
+        self.live.show_status(_(running) if running else USING_A_TOOL, announce=True)
+        await self._stoppable(asyncio.gather(*(self._execute(machine, each) for each in group)))
+
+    async def _execute(self, machine: TurnMachine, running: RunningCall) -> None:
+        call, tool = running.call, running.tool
         # A model may name a tool that doesn't exist: its words are not recorded.
         with tracing.tool_call(tool.name if tool else "unknown") as span:
-            done = await self._stoppable(executing)
+            done = await execute_tool_call(
+                call,
+                tool,
+                scratchpad=machine.scratchpad,
+                conversation_id=self.turn.conversation_id,
+                searches_all=self.started.choice.config.is_offline,  # it knows one search
+            )
             if done.trace.status != "ok":
                 span.fail(done.trace.status)
-        result = machine.tool_finished(call, done.output, done.trace, done.sources)
-        self.live.sources = machine.sources
-        self.live.step_finished(call.call_id, done.trace, call.step)
-        await self._append([result], {call.call_id: done.trace_form})
+        self._end(running, done)
 
-    async def _ask(self, machine: TurnMachine, call: ToolCall, tool: Tool) -> approval.Decision:
-        """Return what the owner of the turn decides on a call, or has decided for all calls of this tool."""
-        if await self.approvals.is_allowed_here(tool):
-            return approval.Decision("allow", "always")
-        public_id = self.approvals.public_id(call.call_id)
-        self.live.show_approval(waiting_step(call, tool, public_id, scratchpad=machine.scratchpad))
+    def _end(self, running: RunningCall, done: ToolCallResult) -> None:
+        running.done = done
+        self.live.step_finished(running.at, done.trace, running.call.step)
+
+    async def _record(self, machine: TurnMachine, ended: Sequence[RunningCall]) -> None:
+        """Write results to the log in the order of their calls, which numbers their sources."""
+        results: list[Event] = []
+        traces = {}
+        for each in ended:
+            if each.done:
+                output = each.done.numbered(first_ref=len(machine.sources) + 1)
+                results.append(machine.tool_finished(each.call, output.content, each.done.trace, output.sources))
+                traces[each.call.call_id] = each.done.trace_form
+        if results:
+            self.live.sources = machine.sources
+            await self._append(results, traces)
+
+    async def _ask(self, machine: TurnMachine, running: RunningCall) -> tuple[str, str] | None:
+        """Ask the owner of the turn about a call that needs it; return why it may not run, for the model and people."""
+        call, tool = running.call, running.tool
+        if tool is None or not approval.needs_approval(tool):
+            return None
+        if await self.approvals.is_allowed_here(call):
+            decided = approval.Decision("allow", "always")
+        elif not self.approvals.may_ask():
+            return NOT_ASKED
+        else:
+            decided = await self._wait_for_decision(machine, running, tool)
+        await self._append([_decision_event(call, decided)])
+        if decided.decision == "allow":
+            return None
+        return DENIED_LATE if decided.by == "timeout" else DENIED
+
+    async def _wait_for_decision(self, machine: TurnMachine, running: RunningCall, tool: Tool) -> approval.Decision:
+        call, public_id = running.call, running.public_id
+        shown = partial(waiting_step, call, tool, call_id=public_id, scratchpad=machine.scratchpad)
+        digest = approval.digest_of(self.turn, public_id, call, shown())
+        self.live.step_started(running.at, call.name, call.step)
+        self.live.show_approval(shown(digest=digest))
         self.live.show_status(WAITING_FOR_USER, announce=True)
         try:
-            decided: approval.Decision = await self._stoppable(self.approvals.wait(public_id, tool))
+            decided: approval.Decision = await self._stoppable(self.approvals.wait(public_id, call, digest))
             return decided
         finally:
-            self.live.show_approval(None)
+            if not self.is_handed_over:
+                self.live.show_approval(None)
 
-    async def _deny(self, machine: TurnMachine, call: ToolCall, tool: Tool, decided: approval.Decision) -> None:
-        reason, error = DENIED_LATE if decided.by == "timeout" else DENIED
-        done = refuse_tool_call(call, tool, reason, error, scratchpad=machine.scratchpad)
-        result = machine.tool_finished(call, done.output, done.trace, done.sources)
-        self.live.step_finished(call.call_id, done.trace, call.step)
-        await self._append([_decision_event(call, decided), result], {call.call_id: done.trace_form})
+    def _refused(self, machine: TurnMachine, running: RunningCall, why: tuple[str, str]) -> ToolCallResult:
+        return refuse_tool_call(running.call, running.tool, *why, scratchpad=machine.scratchpad)
 
     async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:
         """Write events that others follow; those of the last step are written with the end of the turn."""
@@ -526,16 +593,31 @@ class TurnRun:
     async def _until_stopped(self) -> AsyncIterator[None]:
         """Raise TurnCancelledError inside this block as soon as ``stop`` was called; nowhere else."""
         if self._stop_requested:
-            raise TurnCancelledError
+            raise self._why_stopped()
         try:
             async with asyncio.timeout(None) as self._stop_scope:
                 yield
         except TimeoutError:
             if not self._stop_requested:
                 raise
-            raise TurnCancelledError from None
+            raise self._why_stopped() from None
         finally:
             self._stop_scope = None
+
+    def _why_stopped(self) -> Exception:
+        return TurnHandedOverError() if self.is_handed_over else TurnCancelledError()
+
+
+def _groups(calls: Sequence[RunningCall]) -> Iterator[Sequence[RunningCall]]:
+    """Yield calls in their order: those behind one another that may run side by side together, others by themselves."""
+    group: list[RunningCall] = []
+    for each in calls:
+        if group and (not each.is_concurrent or not group[0].is_concurrent or len(group) == MAX_CONCURRENT_CALLS):
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
 
 
 def _fault(error: Exception) -> dict[str, str]:

@@ -11,9 +11,9 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -21,9 +21,19 @@ from django.utils.translation import gettext_noop
 
 from chat.documents import sources
 from chat.documents.access import reader_of
-from chat.tools.base import DocumentEntry, SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext
+from chat.tools.base import (
+    DocumentEntry,
+    SearchQuery,
+    SearchResult,
+    Tool,
+    ToolArgumentsError,
+    ToolContext,
+    ToolOutput,
+    ToolRefusedError,
+)
+from chat.tools.passages import fit_passages, number_passages
 from reasoning import trace
-from reasoning.citations import Source, SourceKind
+from reasoning.citations import SourceKind
 from reasoning.events import ToolCall
 from reasoning.scratchpad import Scratchpad
 
@@ -31,28 +41,32 @@ logger = logging.getLogger(__name__)
 # Of one call, about 5,000 tokens: a model with a small context must have room for several.
 MAX_OUTPUT_CHARS = 20_000
 CUT = "\n(truncated)"
+BAD_RESULT = gettext_noop("The tool’s result was not what it declares.")
 UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """``output`` is for the model, ``trace`` for people, ``sources`` for citations."""
+    """``output`` is for the model, and has the sources for citations; ``trace`` is for people."""
 
-    output: str
+    output: ToolOutput
     trace: trace.ToolTraceStep
-    sources: Sequence[Source]
 
     @property
     def trace_form(self) -> Mapping[str, Any]:
         form: Mapping[str, Any] = trace.step_to_json(self.trace)
         return form
 
+    def numbered(self, first_ref: int) -> ToolOutput:
+        """Return the output as the model gets it, its sources numbered from ``first_ref``, at most MAX_OUTPUT_CHARS."""
+        output = self.output if self.output.searched is None else number_passages(self.output, first_ref=first_ref)
+        return output if len(output.content) <= MAX_OUTPUT_CHARS else replace(output, content=_cut(output.content))
+
 
 async def execute_tool_call(
     call: ToolCall,
     tool: Tool | None,
     *,
-    first_ref: int,
     scratchpad: Scratchpad,
     conversation_id: uuid.UUID,
     searches_all: bool = False,
@@ -61,53 +75,82 @@ async def execute_tool_call(
 
     ``searches_all``: every search is one of all kinds of sources.
     """
-    shown = tool.shown_args if tool else frozenset()
-    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
+    step = _start(call, tool, scratchpad)
     if tool is None:
         name = call.name[:80]
         return _fail(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
             context = ToolContext(
-                first_ref=first_ref,
                 search=partial(_search, conversation_id, searches_all),
                 read=partial(_read, conversation_id),
                 entries=partial(_entries, conversation_id),
             )
-            output = await tool.run(call.arguments, context)
+            output = await tool.call(call.arguments, context)
+        if tool.output_schema is not None:
+            check_result(tool.output_schema, output.structured)
     except ToolArgumentsError as error:
         return _fail(step, str(error), gettext_noop("The arguments did not fit the tool."))
+    except ToolRefusedError as error:
+        return _fail(step, str(error), error.shown)
     except TimeoutError:
         return _fail(step, "the tool timed out", gettext_noop("Timed out."))
+    except ResultSchemaError as error:
+        logger.warning("tool returned what it doesn't declare", extra={"tool": tool.name, "error": str(error)})
+        return _fail(step, f"the tool's result is not what it declares: {error}", BAD_RESULT)
     # A tool is an extension point: whatever it raises, the model gets an answer to its call.
     except Exception as error:
         logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
         return _fail(step, "the tool failed", gettext_noop("The tool failed."))
-    finished = trace.finish(step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources)
-    return ToolCallResult(_cap(output.content), finished, output.sources)
+    if output.searched is not None:
+        output = fit_passages(output)
+    finished = trace.finish(
+        step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources, output=output.shown
+    )
+    return ToolCallResult(output, finished)
 
 
-def waiting_step(call: ToolCall, tool: Tool, call_id: str, *, scratchpad: Scratchpad) -> trace.ToolTraceStep:
-    """Return ``call`` as people see it before they decide on it, under ``call_id``."""
-    shown = tool.shown_args
-    step = trace.start(call.call_id, call.name, call.arguments, at_ms=0, shown=shown, scratchpad=scratchpad)
-    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id)
+class ResultSchemaError(ValueError):
+    """A result that isn't what the tool declares. The text says where."""
+
+
+def check_result(schema: Mapping[str, Any], value: Any) -> None:
+    """Check a result against the output schema of its tool. Raises ResultSchemaError."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - 4 MB that servers without such tools save
+
+    for error in Draft202012Validator(schema).iter_errors(value):
+        place = "/".join(map(str, error.absolute_path)) or "the whole"
+        raise ResultSchemaError(f"{place}: not as {error.validator} says")
+
+
+def _start(call: ToolCall, tool: Tool | None, scratchpad: Scratchpad) -> trace.OpenStep:
+    shown = tool.shown_args if tool else frozenset()
+    return trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
+
+
+def waiting_step(
+    call: ToolCall, tool: Tool, *, call_id: str, digest: str = "", scratchpad: Scratchpad
+) -> trace.ToolTraceStep:
+    """Return ``call`` as people see it before they decide on it, under ``call_id`` and ``digest``."""
+    step = _start(call, tool, scratchpad)
+    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id, digest=digest)
 
 
 def refuse_tool_call(
     call: ToolCall, tool: Tool | None, reason: str, error: str, *, scratchpad: Scratchpad
 ) -> ToolCallResult:
     """Answer ``call`` without running it; ``reason`` is for the model, ``error`` for people."""
-    shown = tool.shown_args if tool else frozenset()
-    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
-    return ToolCallResult(f"error: {reason}", trace.finish(step, at_ms=_now_ms(), status="denied", error=error), ())
+    return _fail(_start(call, tool, scratchpad), reason, error, status="denied")
 
 
-def _fail(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:
-    return ToolCallResult(f"error: {output}", trace.finish(step, at_ms=_now_ms(), status="error", error=error), ())
+def _fail(
+    step: trace.OpenStep, reason: str, error: str, status: Literal["error", "denied"] = "error"
+) -> ToolCallResult:
+    output = ToolOutput(_cut(f"error: {reason}"))
+    return ToolCallResult(output, trace.finish(step, at_ms=_now_ms(), status=status, error=error))
 
 
-def _cap(content: str) -> str:
+def _cut(content: str) -> str:
     return content if len(content) <= MAX_OUTPUT_CHARS else content[:MAX_OUTPUT_CHARS] + CUT
 
 

@@ -46,11 +46,12 @@ async def ask(asked: dict[str, Any]) -> Outcome:
     from chat.providers.base import ProviderRequest
     from chat.providers.offline import OfflineAnalyst
     from chat.tools.base import ToolContext
-    from chat.tools.search_filings import SearchFilings
+    from chat.tools.passages import number_passages
+    from chat.tools.search_filings import search_filings
     from reasoning.citations import Source, check_citations
     from reasoning.deltas import RawFields
 
-    tool, analyst, started = SearchFilings(), OfflineAnalyst(delay_ms=0), time.perf_counter()
+    tool, analyst, started = search_filings, OfflineAnalyst(delay_ms=0), time.perf_counter()
     messages: list[dict[str, Any]] = [{"role": "user", "content": asked["question"]}]
     sources: list[Source] = []
     for _step in range(_MAX_STEPS):
@@ -62,8 +63,8 @@ async def ask(asked: dict[str, Any]) -> Outcome:
         if not arguments:
             break
         entries = sync_to_async(tuple)  # the analyst lists nothing
-        context = ToolContext(len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages), entries)
-        output = await tool.run(arguments, context)
+        context = ToolContext(sync_to_async(search_passages), sync_to_async(read_passages), entries)
+        output = number_passages(await tool.call(arguments, context), first_ref=len(sources) + 1)
         sources += output.sources
         messages += [{"role": "assistant", "content": None}, {"role": "tool", "content": output.content}]
     citations = check_citations(text, sources)

@@ -206,4 +206,4 @@ async def restart() -> int:
     """Start again after a kill; return how many turns were left running."""
     async for turn in Turn.objects.filter(status="running"):
         await database_sync_to_async(abandon)(turn)
-    return len(await database_sync_to_async(finish.recover_abandoned_turns)())
+    return len((await database_sync_to_async(finish.recover_abandoned_turns)()).ended)

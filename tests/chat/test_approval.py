@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,10 +16,9 @@ from chat.validation import Message
 from reasoning.events import PermissionDecision, ToolResult
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.asking import ended, events_of, owner_of, send, signed_in
-from tests.chat.histories import restart
 from tests.factories import abandon, make_conversation
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 26")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 26"), pytest.mark.spec("product 48")]
 KEY = "sk-proj-quokka4711abcdefghijklmnopqrstuv"
 HTMX = {"HX-Request": "true"}
 
@@ -56,10 +56,14 @@ def api_address(turn: Turn, call_id: str = "call_a") -> str:
     return f"/api/chats/{turn.conversation_id}/messages/{turn.pk}/calls/{call_id}/"
 
 
-async def decided(turn: Turn, decision: str, call_id: str = "call_a") -> int:
-    """Decide on the page as the owner does, with htmx; return the status of the response."""
+async def decided(turn: Turn, decision: str, call_id: str = "call_a", digest: str = "") -> int:
+    """Decide on the page as the owner does, with htmx; return the status of the response.
+
+    ``digest``: by default that of the call which waits now, or was shown with ``turn``.
+    """
     client = await owner_of(await Conversation.objects.aget(pk=turn.conversation_id))
-    answer = await client.post(address(turn, call_id), {"decision": decision}, headers=HTMX)
+    digest = digest or (await Turn.objects.aget(pk=turn.pk)).waiting_digest or turn.waiting_digest
+    answer = await client.post(f"{address(turn, call_id)}?digest={digest}", {"decision": decision}, headers=HTMX)
     return int(answer.status_code)
 
 
@@ -164,7 +168,7 @@ async def test_always_is_withdrawn_and_the_next_call_waits(upstream, conversatio
     await send(conversation, "And?")
     await decided(await waiting(conversation), "deny")
 
-    assert "Always allowed in this conversation: searchFilings" in form
+    assert "Always allowed in this conversation: searchFilings(query: string)" in form
     assert (await ended(conversation, 2)).status == "completed"
     assert await decisions(first) == [("call_a", "allow", "user")]
     assert "ask_again" not in (await client.get(f"/chats/{conversation.pk}/manage/")).content.decode()
@@ -221,7 +225,8 @@ async def test_form_works_without_javascript(upstream, conversation):
     upstream.script([STEP, DONE])
     await send(conversation, "Why?")
     turn = await waiting(conversation)
-    answer = await (await owner_of(conversation)).post(address(turn), {"decision": "allow"})
+    page = f"{address(turn)}?digest={turn.waiting_digest}"
+    answer = await (await owner_of(conversation)).post(page, {"decision": "allow"})
 
     assert (answer.status_code, answer["Location"]) == (303, f"/chats/{conversation.pk}/#m-{turn.public_id}")
     assert (await ended(conversation)).status == "completed"
@@ -237,16 +242,22 @@ async def test_api_decides(upstream, conversation, alice, bob):
         sent = await who.post(url or api_address(turn), json.dumps(body), content_type="application/json")
         return sent.status_code, sent.json()["error"]["code"] if sent.content else ""
 
-    assert await answer_to(stranger, {"decision": "allow"}) == (404, "not_found")
-    assert await answer_to(client, {"decision": "yes"}) == (400, "invalid_decision")
+    allow = {"decision": "allow", "digest": turn.waiting_digest}
+    assert await answer_to(stranger, allow) == (404, "not_found")
+    assert await answer_to(client, {**allow, "decision": "yes"}) == (400, "invalid_decision")
     assert await answer_to(client, {}) == (400, "invalid_decision")
-    assert await answer_to(client, {"decision": "allow", "why": "x"}) == (400, "unknown_field")
+    assert await answer_to(client, {"decision": "allow"}) == (400, "invalid_digest")
+    assert await answer_to(client, {**allow, "digest": "0" * 64}) == (409, "changed_call")
+    assert await answer_to(client, {**allow, "why": "x"}) == (400, "unknown_field")
     for other in ("call_b", "call%00_a"):
-        assert await answer_to(client, {"decision": "allow"}, api_address(turn, other)) == (409, "not_waiting")
+        assert await answer_to(client, allow, api_address(turn, other)) == (409, "not_waiting")
+    approvals = f"/api/chats/{turn.conversation_id}/approvals"
+    assert await answer_to(stranger, allow, f"{approvals}/call_a/") == (404, "not_found")
+    assert await answer_to(client, allow, f"{approvals}/call_b/") == (409, "not_waiting")
     assert (await (await signed_in(bob)).post(address(turn))).status_code == 404
-    assert await answer_to(client, {"decision": "allow"}) == (204, "")
+    assert await answer_to(client, allow, f"{approvals}/call_a/") == (204, "")
     assert (await ended(conversation)).status == "completed"
-    assert await answer_to(client, {"decision": "allow"}) == (409, "not_waiting")
+    assert await answer_to(client, allow) == (409, "not_waiting")
 
 
 @pytest.mark.parametrize("shows_trace", [True, False])
@@ -270,7 +281,7 @@ async def test_events_name_the_call_that_waits(upstream, conversation, alice):
     await decided(await waiting(conversation), "allow")
     _texts, names, envelope = await running
 
-    assert names == ["start", "tool_step", "tool_step", "done"]
+    assert names == ["start", "tool_step", "permission", "tool_step", "done"]
     assert [step["status"] for step in envelope["toolTrace"]] == ["ok"]
 
 
@@ -282,30 +293,177 @@ async def test_decision_of_another_process_is_heard_or_found(upstream, conversat
     upstream.script([STEP, DONE])
     await send(conversation, "Why?")
     elsewhere = TurnManager()
-    await elsewhere.decide(await waiting(conversation), "call_a", "allow")
+    turn = await waiting(conversation)
+    await elsewhere.decide(turn, "call_a", "allow", turn.waiting_digest)
 
     assert (await ended(conversation)).status == "completed"
     if listening:
         listening.cancel()
 
 
-async def test_process_that_dies_while_a_call_waits_leaves_an_interrupted_turn(upstream, conversation):
-    upstream.script([STEP, DONE])
+async def taken_up() -> TurnManager:
+    """Return a process that has taken up what dead ones left; its end hands over again."""
+    manager = TurnManager()
+    recovering = asyncio.create_task(manager.recover_abandoned())
+    for _try in range(500):
+        if manager._run_tasks:
+            break
+        await asyncio.sleep(0.02)
+    recovering.cancel()
+    return manager
+
+
+async def shown_on_page(conversation: Conversation, text: str) -> None:
+    """Wait until the page has a text; other processes read what a turn shows from its checkpoint."""
+    for _try in range(500):
+        if text in await page_of(conversation):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(text)
+
+
+async def left_waiting(conversation: Conversation, *, how: str) -> Turn:
+    """Ask in a process that ends while the call waits: killed, or shut down."""
     dead = TurnManager()
     await dead.submit(conversation.pk, Message("Why?"), may_queue=False)
     turn = await waiting(conversation)
-    await database_sync_to_async(abandon)(turn)
+    if how == "killed":
+        for run in dead._runs.values():
+            run.is_handed_over = True  # it writes nothing more
+        await database_sync_to_async(abandon)(turn)
+        for task in dead._run_tasks:
+            task.cancel()
+    await dead.drain(within_s=5)
+    return turn
 
-    assert await restart() == 1
+
+@pytest.mark.parametrize("how", ["killed", "shut down"])
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_call_waits_on_after_its_process_has_ended(upstream, conversation, how, decision, when):
+    """The decision may come while no process runs the turn."""
+    upstream.script([{"content": "Let me look. ", **STEP}, DONE, {"content": "Next."}])
+    turn = await left_waiting(conversation, how=how)
+    if when == "before":
+        assert await decided(turn, decision) == 204
+    manager = await taken_up()
+    if when == "after":
+        await shown_on_page(conversation, address(turn))
+        assert await decided(turn, decision) == 204
     turn = await ended(conversation)
-    assert turn.status == "interrupted"
-    assert await decided(turn, "allow") == 409
-    assert "data-approval" not in await page_of(conversation)
-    await dead.drain(within_s=0)
-    assert await decisions(turn) == []
+
+    assert turn.status == "completed"
+    assert await decisions(turn) == [("call_a", decision, "user")]
+    [step] = (await envelope_of(conversation))["toolTrace"]
+    assert step["status"] == ("ok" if decision == "allow" else "denied")
+    assert (await envelope_of(conversation))["answer"].endswith("Done.")
     await send(conversation, "And?")
     await ended(conversation, 2)
     assert upstream.refusals() == []
+    await manager.drain(within_s=5)
+
+
+async def test_deadline_of_a_call_is_kept_by_the_next_process(upstream, conversation, settings):
+    settings.APPROVAL_TIMEOUT_S = 600
+    upstream.script([STEP, DONE])
+    turn = await left_waiting(conversation, how="killed")
+    await Turn.objects.filter(pk=turn.pk).aupdate(waiting_until=turn.started_at)
+
+    assert await decided(turn, "allow") == 409
+    manager = await taken_up()
+    turn = await ended(conversation)
+
+    assert await decisions(turn) == [("call_a", "deny", "timeout")]
+    await manager.drain(within_s=5)
+
+
+async def test_calls_that_were_answered_before_a_restart_do_not_run_again(upstream, conversation):
+    calls = [{"name": "readPassage", "arguments": "{}", "id": "call_r"}, call(1, "call_a"), call(2, "call_b")]
+    upstream.script([{"tool_calls": calls}, DONE])
+    turn = await left_waiting(conversation, how="killed")
+    manager = await taken_up()
+    await decided(turn, "allow")
+    await decided(await waiting_after(conversation, "call_a"), "deny", "call_b")
+    turn = await ended(conversation)
+
+    assert [step["status"] for step in (await envelope_of(conversation))["toolTrace"]] == ["error", "ok", "denied"]
+    results = [event.call_id for event in await events_of(turn) if isinstance(event, ToolResult)]
+    assert results == ["call_r", "call_a", "call_b"]
+    await manager.drain(within_s=5)
+
+
+async def test_decision_on_a_call_that_was_shown_otherwise_is_refused(upstream, conversation):
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+
+    assert await decided(turn, "allow", digest="f" * 64) == 409
+    assert await decided(turn, "allow", digest="%00") == 409
+    assert (await waiting(conversation)).waiting_digest == turn.waiting_digest
+    assert await decided(turn, "deny") == 204
+
+
+async def test_decision_counts_for_one_call_of_the_same_arguments(upstream, conversation):
+    """An identical call has another digest: a decision can't be replayed."""
+    upstream.script([STEP, {"tool_calls": [call(1, "call_a")]}, DONE])
+    await send(conversation, "Why?")
+    first = await waiting(conversation)
+    await decided(first, "allow")
+    second = await waiting_after(conversation, "call_a")
+
+    assert await decided(second, "allow", second.waiting_call, digest=first.waiting_digest) == 409
+    assert await decided(second, "deny", second.waiting_call) == 204
+    assert [word for _id, word, _by in await decisions(await ended(conversation))] == ["allow", "deny"]
+
+
+async def test_always_holds_for_arguments_of_one_shape(upstream, conversation):
+    other = {"name": "searchFilings", "id": "call_b", "arguments": '{"query": "turbines", "limit": 3}'}
+    same = {"name": "searchFilings", "id": "call_c", "arguments": '{"limit": 4, "query": "blades"}'}
+    upstream.script([STEP, {"tool_calls": [other]}, {"tool_calls": [same, call(2, "call_d")]}, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "always")
+    await decided(await waiting_after(conversation, "call_a"), "always", "call_b")
+    turn = await ended(conversation)
+
+    assert [by for _id, _word, by in await decisions(turn)] == ["user", "user", "always", "always"]
+    [listed] = (await (await owner_of(conversation)).get("/api/chats/")).json()
+    assert listed["allowedTools"] == ["searchFilings(limit: number, query: string)", "searchFilings(query: string)"]
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"text"'])
+async def test_always_is_not_kept_for_arguments_that_are_no_object(upstream, conversation, arguments):
+    broken = [{"name": "searchFilings", "arguments": arguments, "id": each} for each in ("call_a", "call_b")]
+    upstream.script([{"tool_calls": broken[:1]}, {"tool_calls": broken[1:]}, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "always")
+    await decided(await waiting_after(conversation, "call_a"), "deny", "call_b")
+
+    assert [by for _id, _word, by in await decisions(await ended(conversation))] == ["user", "user"]
+
+
+async def test_answer_asks_its_user_a_limited_number_of_times(upstream, conversation, settings):
+    settings.MAX_APPROVALS_PER_TURN = 1
+    upstream.script([{"tool_calls": [call(1, "call_a"), call(2, "call_b")]}, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "allow")
+    turn = await ended(conversation)
+
+    assert await decisions(turn) == [("call_a", "allow", "user")]
+    [_first, second] = (await envelope_of(conversation))["toolTrace"]
+    assert (second["status"], second["error"]) == ("denied", "Denied: too many calls had to wait.")
+
+
+async def test_calls_behind_the_one_that_waits_are_shown_as_queued(upstream, conversation):
+    upstream.script([{"tool_calls": [call(1, "call_a"), call(2, "call_b")]}, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    page = await page_of(conversation)
+    await decided(turn, "deny")
+    await decided(await waiting_after(conversation, "call_a"), "deny", "call_b")
+
+    assert page.count('data-state="waiting"') == 2  # in the question to the user, and in the trace
+    assert page.count('data-state="queued"') == 1
+    assert (await ended(conversation)).status == "completed"
 
 
 async def test_calls_of_one_id_are_decided_on_one_by_one(upstream, conversation):
@@ -347,9 +505,9 @@ async def test_call_of_any_id_can_be_decided_on(upstream, conversation, call_id)
     assert [found for found, _word, _by in await decisions(turn)] == [call_id]
 
 
-async def test_tool_may_be_marked_by_its_class(upstream, conversation, settings, monkeypatch):
+async def test_tool_may_declare_that_it_needs_approval(upstream, conversation, settings, monkeypatch):
     settings.TOOLS_REQUIRING_APPROVAL = []
-    monkeypatch.setattr(registry()["readPassage"], "requires_approval", True)
+    monkeypatch.setitem(registry(), "readPassage", replace(registry()["readPassage"], requires_approval=True))
     upstream.script([{"tool_calls": [{"name": "readPassage", "arguments": "{}", "id": "call_a"}, call(1)]}, DONE])
     await send(conversation, "Why?")
     await decided(await waiting(conversation), "deny")

@@ -30,7 +30,7 @@ def turn(alice):
 def test_turn_of_a_living_process_is_left_alone(turn):
     Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() + timedelta(seconds=9))
 
-    assert finish.recover_abandoned_turns() == []
+    assert finish.recover_abandoned_turns().ended == []
     turn.refresh_from_db()
     assert turn.status == "running"
 
@@ -79,11 +79,11 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
 
 
 def test_turn_of_this_process_without_a_task_ends_when_its_lease_expires(turn):
-    at_once = finish.recover_abandoned_turns()
+    at_once = finish.recover_abandoned_turns().ended
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
-    at_work = finish.recover_abandoned_turns([turn.conversation_id])
-    found = finish.recover_abandoned_turns()
+    at_work = finish.recover_abandoned_turns([turn.conversation_id]).ended
+    found = finish.recover_abandoned_turns().ended
 
     assert (at_once, at_work, found) == ([], [], [turn])
     turn.refresh_from_db()
@@ -115,14 +115,14 @@ def test_dead_process_of_this_machine_is_noticed_at_once(turn):
         worker=f"{host}:{child.pid}:x", lease_until=timezone.now() + timedelta(hours=1)
     )
 
-    assert finish.recover_abandoned_turns() == [turn]
+    assert finish.recover_abandoned_turns().ended == [turn]
 
 
 def test_process_with_the_id_of_a_dead_one_takes_over_its_turns(turn):
     name = leases.worker().rpartition(":")[0] + ":another-life"
     Turn.objects.filter(pk=turn.pk).update(worker=name, lease_until=timezone.now() + timedelta(hours=1))
 
-    assert finish.recover_abandoned_turns() == [turn]
+    assert finish.recover_abandoned_turns().ended == [turn]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -196,7 +196,7 @@ def test_turn_whose_checkpoint_no_key_decrypts_ends_without_it(turn, settings):
     abandon(turn)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
-    assert finish.recover_abandoned_turns() == [turn]
+    assert finish.recover_abandoned_turns().ended == [turn]
 
     turn.refresh_from_db()
     assert turn.status == "interrupted"

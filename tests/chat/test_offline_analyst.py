@@ -12,14 +12,15 @@ from chat.filings.search import read_passages, search_passages
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
 from chat.tools.base import ToolContext
-from chat.tools.search_filings import SearchFilings
+from chat.tools.passages import number_passages
+from chat.tools.search_filings import search_filings
 from reasoning.citations import Source, check_citations
 from reasoning.deltas import RawFields
 from reasoning.prompt import instructions
 from reasoning.stream.sections import parse_sections
 
 PROMPT = instructions(sections=True, scratchpad=False, tools=True)
-TOOL = SearchFilings()
+TOOL = search_filings
 MAX_STEPS = 5
 NORTHWIND = "Northwind Tidal Power, Inc."
 CALDER_RIDGE = "Calder Ridge Cold Chain, Inc."
@@ -56,10 +57,9 @@ class Talk:
                 return answer
             self.calls.append(json.loads(arguments))
             entries = sync_to_async(tuple)  # the analyst lists nothing
-            context = ToolContext(
-                len(sources) + 1, sync_to_async(search_passages), sync_to_async(read_passages), entries
-            )
-            output = async_to_sync(TOOL.run)(arguments, context)
+            context = ToolContext(sync_to_async(search_passages), sync_to_async(read_passages), entries)
+            found = async_to_sync(TOOL.call)(arguments, context)
+            output = number_passages(found, first_ref=len(sources) + 1)
             sources += output.sources
             self.messages += [{"role": "assistant"}, {"role": "tool", "content": output.content}]
         raise AssertionError("the analyst does not stop calling tools")

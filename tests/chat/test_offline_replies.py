@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from chat.html.render import render_answer
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
-from chat.tools.search_filings import SearchFilings
+from chat.tools.search_filings import search_filings
 from reasoning.citations import Source, check_citations
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 from reasoning.prompt import instructions
 from reasoning.stream.sections import parse_sections
 from tests.chat.streams import text
 
-TOOLS = (SearchFilings().schema,)
+TOOLS = (search_filings.schema,)
 PROMPT = instructions(sections=True, scratchpad=False, tools=True)
 HARBOUR = (
     "Harbour staff\n\nAt the end of fiscal 2024 Pellworm Ferries had 1,204 employees. The U.S. Coast Guard inspects "

@@ -6,14 +6,14 @@ import io
 import json
 import logging
 from collections.abc import AsyncIterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from chat.conversations import model_choice as model_service
 from chat.providers.base import ProviderRequest
 from chat.tools import registry
-from chat.tools.base import ToolContext, ToolOutput
+from chat.tools.base import tool
 from config.logs import RedactingJsonFormatter
 from reasoning.deltas import RawDelta, RawFields
 from tests.chat.asking import ask, events_of, kinds
@@ -24,18 +24,11 @@ SECRET = "sk-" + "proj-" + "Z9y8X7w6V5u4" * 4
 PRIVATE = f"the notes say {CANARY} and the key is {SECRET}"
 
 
-class BreakingTool:
-    """Fails with everything it knows in its words, in a cause and in a local variable."""
-
-    name = "breaks"
-    running_label = "Breaking…"
-    shown_args: frozenset[str] = frozenset()
-    requires_approval = False
-    schema: ClassVar[dict[str, Any]] = {"type": "function", "function": {"name": "breaks", "parameters": {}}}
-
-    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        local = f"{PRIVATE} {arguments}"
-        raise RuntimeError(local) from ValueError(local)
+@tool(running="Breaking…")
+async def breaks(note: str) -> str:
+    """Fail with everything it knows in its words, in a cause and in a local variable."""
+    local = f"{PRIVATE} {note}"
+    raise RuntimeError(local) from ValueError(local)
 
 
 class BreakingProvider:
@@ -71,7 +64,7 @@ def _lines(written: io.StringIO) -> list[dict[str, Any]]:
 
 
 async def test_failing_tool_is_logged_by_class_and_frames_alone(upstream, conversation, written, monkeypatch):
-    monkeypatch.setitem(registry(), "breaks", BreakingTool())
+    monkeypatch.setitem(registry(), "breaks", breaks)
     call = {"name": "breaks", "arguments": json.dumps({"note": CANARY})}
     upstream.script([{"tool_calls": [call]}, {"content": f"It broke: {CANARY}."}])
 
@@ -79,7 +72,7 @@ async def test_failing_tool_is_logged_by_class_and_frames_alone(upstream, conver
 
     failure = next(line for line in _lines(written) if line["message"] == "tool failed")
     assert [each["type"] for each in failure["exception"]] == ["RuntimeError", "ValueError"]
-    assert any(frame.endswith(" run") for frame in failure["exception"][0]["frames"])
+    assert any(frame.endswith(" breaks") for frame in failure["exception"][0]["frames"])
     assert "tool_result" in kinds(await events_of(turn))
 
 

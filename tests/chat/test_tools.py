@@ -8,7 +8,7 @@ import pytest
 
 from chat.tools import registry
 from chat.tools.base import DocumentEntry, SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
-from chat.tools.passages import MAX_CONTENT_CHARS
+from chat.tools.passages import MAX_CONTENT_CHARS, fit_passages, number_passages
 from reasoning.citations import Source, SourceKind
 
 
@@ -38,7 +38,8 @@ class Corpus:
 
 
 async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) -> ToolOutput:
-    return await registry()[name].run(arguments, ToolContext(first_ref, corpus.search, corpus.read, corpus.entries))
+    output = await registry()[name].call(arguments, ToolContext(corpus.search, corpus.read, corpus.entries))
+    return output if output.searched is None else number_passages(fit_passages(output), first_ref=first_ref)
 
 
 @pytest.mark.parametrize("name", sorted(registry()))
