@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,17 +145,16 @@ _SAME_NAMES = ("kind", "title", "date", "period", "section", "verified", "snippe
 
 async def report_until_finished(conversation_id: uuid.UUID, turn_id: uuid.UUID, report: Report) -> None:
     """Wait for the end of a turn, and tell its peer what it does whenever that changes."""
-    finished = asyncio.ensure_future(turn_manager.wait_until_finished(conversation_id, turn_id))
     said, count = "", 0
-    try:
-        while not (await asyncio.wait([finished], timeout=LOOK_EVERY_S))[0]:
-            live = turn_manager.live(conversation_id)
-            if live and live.id == turn_id and live.status_text not in ("", said):
-                said, count = live.status_text, count + 1
-                await report(count, None, _(said))
-        await finished
-    finally:
-        finished.cancel()
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY_S):
+                await turn_manager.wait_until_finished(conversation_id, turn_id)
+                return
+        live = turn_manager.live(conversation_id)
+        if live and live.id == turn_id and live.status_text not in ("", said):
+            said, count = live.status_text, count + 1
+            await report(count, None, _(said))
 
 
 async def stop(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:
