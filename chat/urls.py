@@ -1,7 +1,8 @@
-"""URLs of the chat: pages, exports and links, the request preview, and the JSON API."""
+"""URLs of the chat: pages, exports and links, the request preview, the JSON API, and the MCP server."""
 
 from django.urls import include, path
 
+from chat.mcp_server.views import mcp
 from chat.request_preview.views import next_request, preview
 
 app_name = "chat"
@@ -11,4 +12,5 @@ urlpatterns = [
     path("chats/<id:conversation_id>/preview/", preview, name="preview"),
     path("chats/<id:conversation_id>/next-request/", next_request, name="next_request"),
     path("api/", include("chat.api.urls")),
+    path("mcp", mcp, name="mcp"),
 ]

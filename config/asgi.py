@@ -9,7 +9,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -17,9 +16,7 @@ from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.asgi import get_asgi_application
-from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
-from django.utils.http import is_same_domain
 from whitenoise import WhiteNoise
 
 from config.static_files import HASHED_NAME
@@ -28,6 +25,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_asgi_application()
 
 from chat.log_context import request_id  # noqa: E402 - the same block
+from chat.origins import is_own_origin  # noqa: E402 - the same block
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
 from config.headers import id_for  # noqa: E402 - the same block
 
@@ -95,28 +93,19 @@ def with_origin_check(application: AsgiApplication) -> AsgiApplication:
             # Repeated headers are joined, as HTTP does: two origins then match no site.
             headers[name] = headers[name] + b"," + value if name in headers else value
         request_id.set(id_for(headers.get(b"x-request-id", b"").decode("latin-1")))
-        allowed = is_own_origin({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
-        await (application if allowed else WebsocketDenier())(scope, receive, send)
+        await (application if is_own_origin(handshake_request(headers)) else WebsocketDenier())(scope, receive, send)
 
     return check
 
 
-def is_own_origin(headers: Mapping[str, str]) -> bool:
-    """Compare scheme, host and port of the Origin as Django's CSRF check does; Channels compares the host alone."""
-    handshake = HttpRequest()
-    handshake.META = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()}
-    origin = headers.get("origin", "")
-    try:
-        if not headers.get("host") or not (parts := urlsplit(origin)).netloc:
-            return False
-        own = f"{handshake.scheme}://{handshake.get_host()}"
-    except (DisallowedHost, ValueError):
-        return False
-    # A host name that begins with a dot allows all of its subdomains.
-    trusted = [urlsplit(each) for each in settings.CSRF_TRUSTED_ORIGINS]
-    return origin == own or any(
-        parts.scheme == each.scheme and is_same_domain(parts.netloc, each.netloc.removeprefix("*")) for each in trusted
-    )
+def handshake_request(headers: Mapping[bytes, bytes]) -> HttpRequest:
+    """Return the request that opens a WebSocket, with its headers alone. Channels' own check compares no schemes."""
+    request = HttpRequest()
+    request.META = {
+        f"HTTP_{name.decode('latin-1').upper().replace('-', '_')}": value.decode("latin-1")
+        for name, value in headers.items()
+    }
+    return request
 
 
 sockets: Any = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only path() of channels

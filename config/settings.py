@@ -565,7 +565,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-        **{name: {"level": "WARNING"} for name in ("asyncio", "daphne", "httpx", "httpx2", "openai")},
+        **{name: {"level": "WARNING"} for name in ("asyncio", "daphne", "httpx", "httpx2", "mcp", "openai")},
         # It logs a traceback each second during a Redis outage; chat.live.publish logs the outage once.
         "channels_redis": {"level": "CRITICAL"},
     },

@@ -23,6 +23,7 @@ SHOWN_BY = {
     "chat:home": "only where it leads",
     "chat:api_messages": "reasoning_settings.visibility_for; of a token without a session",
     "chat:api_message": "reasoning_settings.visibility_for; of a token without a session",
+    "chat:mcp": "the API's envelope, of a token without a session; answer, summary and citations alone",
 }
 # Addresses that show nothing of a turn.
 SILENT = {

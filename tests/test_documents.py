@@ -21,6 +21,7 @@ DOCUMENTS = (
     "docs/api.md",
     "docs/architecture.md",
     "docs/deployment.md",
+    "docs/mcp.md",
     "docs/security.md",
     "docs/subsystems/citations.md",
     "docs/subsystems/live-updates.md",

@@ -19,6 +19,7 @@ from chat.models import Conversation, Project, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice
 from tests.browser.upstream import calls, opening, reply, says, thinks
+from tests.chat.mcp_server.peers import NEW, OLD, peer_of
 from tests.chat.shared_talk import unzipped
 from tests.chat.sockets import frames_until, socket_of
 from tests.exits import SHOWN_BY
@@ -122,7 +123,9 @@ def read(client: Client, address: str) -> str:
 
 
 def test_every_door_is_tried():
-    assert doors(Turn(conversation=Conversation()), "token").keys() == SHOWN_BY.keys()
+    read_again = doors(Turn(conversation=Conversation()), "token").keys()
+
+    assert read_again | {"chat:mcp"} == SHOWN_BY.keys()
 
 
 @pytest.fixture
@@ -149,6 +152,23 @@ async def test_no_door_lets_a_canary_out(site, conversation, alice, caplog):
     assert "Weighing one clause." in sent["chat:shared_thinking"]
     assert "Covenants" in sent["chat:project"]
     assert found(caplog.text) == []
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_answer_over_mcp_has_no_canary(site, conversation, alice, revision):
+    heard_steps: list[Any] = []
+
+    async def hear(*progress: Any) -> None:
+        heard_steps.append(progress)
+
+    async with peer_of(alice, revision) as peer:
+        arguments = {"question": "What do they say?", "conversation": str(conversation.pk)}
+        answer = await peer.call_tool("ask", arguments, progress_callback=hear)
+
+    sent = answer.model_dump_json()
+    assert SAID in sent
+    assert found(sent + str(heard_steps)) == []
+    assert "Weighing one clause." not in sent
 
 
 async def test_next_request_contains_the_raw_call_and_nothing_else_private(site, conversation, alice):

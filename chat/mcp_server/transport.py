@@ -1,0 +1,79 @@
+"""One message of a peer: the SDK's Streamable HTTP transport, which is an ASGI application, as a Django response.
+
+Django has checked host, size and token by then, and cancels the request of a peer that leaves. There are no sessions,
+in either revision of the protocol: any process of the site can answer any message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, MutableMapping
+from typing import Any
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from accounts.models import User
+from chat.api.messages import waiting_request
+from chat.mcp_server.server import build_server
+
+Message = MutableMapping[str, Any]
+HOP_BY_HOP = "connection"  # a header that is the server's, not the application's
+
+
+async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
+    """Return the SDK's response, as events where it sends some before its result. Raises ApiError."""
+    body = [request.body]
+    sent: asyncio.Queue[Message | None] = asyncio.Queue()
+
+    async def receive() -> Message:
+        if not body:
+            await asyncio.Event().wait()  # for the end of the connection, which Django watches
+        return {"type": "http.request", "body": body.pop(), "more_body": False}
+
+    async def exchange() -> None:
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        manager = StreamableHTTPSessionManager(
+            build_server(request, person), stateless=True, max_request_body_size=most
+        )
+        with waiting_request(person):
+            async with manager.run():
+                await manager.handle_request(dict(request.scope), receive, sent.put)
+
+    task = asyncio.create_task(exchange())
+    task.add_done_callback(lambda _task: sent.put_nowait(None))
+
+    async def next_message() -> Message:
+        message = await sent.get()
+        if message is None:
+            await task
+            raise RuntimeError("the response has no end")
+        return message
+
+    async def parts(message: Message) -> AsyncIterator[bytes]:
+        try:
+            yield message["body"]
+            while message.get("more_body"):
+                message = await next_message()
+                yield message["body"]
+            await task
+        finally:
+            task.cancel()
+
+    try:
+        start, first = await next_message(), await next_message()
+    except BaseException:
+        task.cancel()
+        raise
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in start["headers"]}
+    headers.pop(HOP_BY_HOP, None)
+    if not first.get("more_body"):
+        await task
+        return HttpResponse(first["body"], status=start["status"], headers=headers)
+    response = StreamingHttpResponse(parts(first), status=start["status"], headers=headers)
+    # A peer may leave before the first event: then the generator never starts and can't end the exchange.
+    weakref.finalize(response, task.cancel)
+    return response

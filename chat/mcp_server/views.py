@@ -1,0 +1,35 @@
+"""The address of the MCP server. What answers there is imported at its first request, with the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from chat.api.endpoint import ApiError, endpoint, not_authenticated, session_of
+from chat.origins import is_own_origin
+
+if TYPE_CHECKING:
+    from django.core.handlers.asgi import ASGIRequest
+
+TRANSPORT = "chat.mcp_server.transport"
+
+
+@endpoint("POST")
+async def mcp(request: HttpRequest, person: User) -> HttpResponseBase:
+    """Answer one message of a peer, which carries an access token. What fails before has the API's error form."""
+    if session_of(request) is not None:
+        raise not_authenticated(has_token=False)
+    if "Origin" in request.headers and not is_own_origin(request):
+        raise ApiError(403, "origin", _("Pages of other sites may not use this address."))
+    if TRANSPORT not in sys.modules:
+        # In a thread: importing takes half a second, which would hold up every stream of this process.
+        await asyncio.to_thread(import_module, TRANSPORT)
+    from chat.mcp_server.transport import respond
+
+    return await respond(cast("ASGIRequest", request), person)
