@@ -14,12 +14,14 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from chat.conversations.toolset import offered_tools
 from chat.live.publish import publish_changes
 from chat.models import Conversation, ModelProfile, SiteSettings
 from chat.providers import ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from chat.providers.base import Code, Provider, ProviderError, Reason, shown_model
 from chat.providers.connections import NO_KEY, Connection
+from chat.tools.base import Tool
 from chat.validation import InvalidInputError
 from reasoning.replay.dialects import dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget
@@ -47,7 +49,7 @@ class ModelChoice:
     ``replay.dialects``. ``reasoning``: the model's layer of ``reasoning.*`` settings. ``key_variable``: the environment
     variable that holds its API key. ``problem``: why no request can be made.
     ``system_prompt``: of the model's profile; of the model of a conversation, also the site's, its project's and the
-    conversation's.
+    conversation's. ``tools``: those that a request of a conversation offers.
     """
 
     name: str
@@ -62,7 +64,9 @@ class ModelChoice:
     takes_images: bool = False
     takes_tools: bool | None = None  # None: as its dialect does
     thinking_format: str = ""  # empty: by model
-    system_prompt: str = field(default="", compare=False)  # a model is the same in every conversation
+    # A model is the same in every conversation.
+    system_prompt: str = field(default="", compare=False)
+    tools: Mapping[str, Tool] = field(default_factory=dict, compare=False)
 
     @property
     def profile_label(self) -> str:
@@ -99,12 +103,15 @@ def resolve(
 
 
 def in_conversation(chosen: ModelChoice, conversation: Conversation, site: SiteSettings | None = None) -> ModelChoice:
-    """Return a model with the instructions that it gets in this conversation. Reads the database for ``site``."""
+    """Return a model with the instructions and tools that it gets in this conversation.
+
+    Reads the database for ``site``.
+    """
+    site = site or SiteSettings.current()
     shared = conversation.project.system_prompt if conversation.project else ""
-    of_site = (site or SiteSettings.current()).system_prompt
     # From the widest scope to the narrowest.
-    prompts = (of_site, chosen.system_prompt, shared, conversation.system_prompt)
-    return replace(chosen, system_prompt="\n\n".join(filter(None, prompts)))
+    prompts = (site.system_prompt, chosen.system_prompt, shared, conversation.system_prompt)
+    return replace(chosen, system_prompt="\n\n".join(filter(None, prompts)), tools=offered_tools(conversation, site))
 
 
 def compared_model(conversation: Conversation, chosen: ModelChoice, name: str) -> ModelChoice:

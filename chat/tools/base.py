@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from pydantic.alias_generators import to_camel
 
 from reasoning.citations import Source, SourceKind
+from reasoning.replay.tokens import entry_tokens
 
 MAX_REPORTED_ERRORS = 3
 
@@ -143,6 +144,11 @@ class Tool:
         """The function tool in chat-completions form."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
+
+    @cached_property
+    def tokens(self) -> int:
+        """An estimate of what the schema adds to each request."""
+        return entry_tokens([self.schema])
 
 
 Function = Callable[..., Awaitable[Any]]

@@ -29,7 +29,6 @@ from chat.eventlog import leases, write
 from chat.live.turn import LiveTurn
 from chat.models import Turn
 from chat.providers.base import Provider, ProviderError, parameter
-from chat.tools import registry
 from chat.tools.base import Tool
 from chat.turns import approval, finish
 from chat.turns.metrics import TurnMetrics, note_request
@@ -471,7 +470,7 @@ class TurnRun:
         queued = [
             RunningCall(
                 call,
-                registry().get(call.name),
+                self.started.choice.tools.get(call.name),
                 self.live.step_queued(call.name, call.step),
                 self.approvals.public_id(call.call_id),
             )

@@ -9,11 +9,10 @@ from __future__ import annotations
 import logging
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -25,12 +24,11 @@ from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.learned_facts import learned_facts
 from chat.models import Conversation, StoredCard, Turn
 from chat.providers.base import Provider, ProviderRequest
-from chat.tools import registry
 from reasoning.events import Event, UserMessage
 from reasoning.prompt import instructions
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.selection import Refused
-from reasoning.replay.tokens import UsageAnchor, entry_tokens, text_tokens
+from reasoning.replay.tokens import UsageAnchor, text_tokens
 
 logger = logging.getLogger(__name__)
 # After every event of the log, whatever their numbers are.
@@ -45,7 +43,8 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
     target = replace(target, model=model or target.model, provider=identity or target.provider)
     target = learned_facts.apply_to(target)
     takes_tools = target.contract.takes_tools
-    overhead = _overhead(system_prompt(chosen, takes_tools=takes_tools), takes_tools=takes_tools)
+    overhead = text_tokens(system_prompt(chosen, takes_tools=takes_tools))
+    overhead += sum(tool.tokens for tool in chosen.tools.values()) if takes_tools else 0
     return replace(
         target,
         compact_at=settings.COMPACTION_THRESHOLD,
@@ -163,7 +162,7 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
     return ProviderRequest(
         body=plan.body,
         instructions=system_prompt(chosen, takes_tools=plan.offers_tools),
-        tools=tool_schemas(takes_tools=plan.offers_tools),
+        tools=[tool.schema for tool in chosen.tools.values()] if plan.offers_tools else (),
         conversation=conversation_id.hex,
         optional=plan.optional,
         takes_system=plan.takes_system,
@@ -175,18 +174,6 @@ def system_prompt(chosen: model_choice.ModelChoice, *, takes_tools: bool) -> str
     flags = site_flags()
     notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
     return instructions(sections=flags.enabled, scratchpad=notes, tools=takes_tools, own=chosen.system_prompt)
-
-
-# Prompt and tools are the same for every request until a setting changes: they are counted once.
-@lru_cache
-def _overhead(prompt: str, *, takes_tools: bool) -> int:
-    return text_tokens(prompt) + entry_tokens(list(tool_schemas(takes_tools=takes_tools)))
-
-
-@lru_cache
-def tool_schemas(*, takes_tools: bool) -> tuple[Mapping[str, Any], ...]:
-    """Return the tools that a request offers."""
-    return tuple(tool.schema for tool in registry().values()) if takes_tools else ()
 
 
 def _newest_anchor(conversation: Conversation, history: Sequence[Event]) -> UsageAnchor | None:
