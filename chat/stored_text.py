@@ -22,6 +22,9 @@ STORED = frozenset(
         gettext_noop("Denied by the user."),
         gettext_noop("Denied: nobody decided in time."),
         gettext_noop("Denied: too many calls had to wait."),
+        gettext_noop("The server has changed this tool. It is off until staff have looked at it."),
+        gettext_noop("The MCP server could not be used."),
+        gettext_noop("The MCP server reported an error."),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
     }

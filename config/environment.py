@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -212,6 +213,17 @@ def parse_fraction(text: str) -> float:
     return float(text)
 
 
+def parse_commands(text: str) -> dict[str, list[str]]:
+    commands = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        name, equals, line = part.partition("=")
+        words = shlex.split(line)
+        if not (equals and words and re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name)) or name in commands:
+            raise ValueError(part)
+        commands[name] = words
+    return commands
+
+
 def parse_list(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
@@ -271,6 +283,9 @@ def parse_time_zone(text: str) -> str:
 
 
 TEXT = ValueType("any text", str)
+COMMANDS = ValueType(
+    "name=program arguments, with semicolons between; a name is small letters and digits", parse_commands
+)
 BOOLEAN = ValueType("true or false", parse_boolean)
 BEARER_TOKEN = ValueType("16 or more ASCII letters, digits and . _ ~ + / - =", parse_bearer_token)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)

@@ -18,6 +18,7 @@ from chat.tools import registry
 from config.environment import (
     BEARER_TOKEN,
     BOOLEAN,
+    COMMANDS,
     DATABASE_URL,
     ENDPOINT,
     FERNET_KEYS,
@@ -309,6 +310,13 @@ APPROVAL_TIMEOUT_S = env(
     "600",
     integer(1, 86_400),
     "Seconds that a tool call waits for the user's decision; then it is denied. MAX_TURN_S counts as well.",
+)
+MCP_COMMANDS = env(
+    "MCP_COMMANDS",
+    "",
+    COMMANDS,
+    "Programs that staff may set up as MCP servers over stdio, by name: files=/usr/local/bin/files-mcp --root /srv, "
+    "with semicolons between. No other program is started.",
 )
 MAX_APPROVALS_PER_TURN = env(
     "MAX_APPROVALS_PER_TURN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from chat.mcp.servers import offered
 from chat.models import Conversation, SiteSettings
 from chat.tools import registry
 from chat.tools.base import Tool
@@ -11,4 +12,4 @@ from chat.tools.base import Tool
 
 def offered_tools(conversation: Conversation, site: SiteSettings) -> Mapping[str, Tool]:
     """Return tools by name, in the same order for every request."""
-    return registry()
+    return {**registry(), **offered.of(conversation.owner)}

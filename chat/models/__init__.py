@@ -3,6 +3,7 @@
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
 from chat.models.document import Collection, Document, DocumentPassage
 from chat.models.filing import Filing, Passage
+from chat.models.mcp import McpServer, McpTool
 from chat.models.model_profile import LearnedFacts, ModelProfile
 from chat.models.prompt import Prompt
 from chat.models.site_settings import SiteSettings
@@ -20,6 +21,8 @@ __all__ = [
     "Feedback",
     "Filing",
     "LearnedFacts",
+    "McpServer",
+    "McpTool",
     "ModelProfile",
     "Passage",
     "Project",

@@ -76,6 +76,8 @@ class ToolContext:
     search: Callable[[SearchQuery], Awaitable[SearchResult]]
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
     entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
+    # Ask the user a question with a JSON schema for its answers; None: they declined. None itself: nobody can be asked.
+    ask: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,9 @@ class Tool:
     """One tool that a model may call. ``parameters`` and ``output_schema`` are JSON schemas.
 
     ``call`` gets the exact argument string of the model and raises ToolArgumentsError. ``shown_args``: the arguments
-    whose values are shown, redacted; of others, type and size. ``requires_approval``: each call waits for the user
-    (product 26). ``is_concurrent``: calls of one response may run side by side, since none changes anything.
+    whose values are shown, redacted; of others, type and size. None: all are shown. ``requires_approval``: each call
+    waits for the user (product 26). ``is_concurrent``: calls of one response may run side by side, since none changes
+    anything.
     """
 
     name: str
@@ -134,7 +137,7 @@ class Tool:
     parameters: Mapping[str, Any]
     call: Callable[[str, ToolContext], Awaitable[ToolOutput]]
     words: ToolWords = ToolWords()
-    shown_args: frozenset[str] = frozenset()
+    shown_args: frozenset[str] | None = frozenset()
     requires_approval: bool = False
     is_concurrent: bool = False
     output_schema: Mapping[str, Any] | None = None

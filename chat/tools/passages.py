@@ -31,7 +31,8 @@ def number_passages(output: ToolOutput, *, first_ref: int) -> ToolOutput:
     """Return an output whose sources have the numbers by which a model cites them, and are its content, as JSON."""
     searched = {key: value for key, value in (output.searched or {}).items() if value is not None}
     sources = tuple(replace(found, ref=ref) for ref, found in enumerate(output.sources, start=first_ref))
-    content = json_text({"passages": [passage_to_json(source) for source in sources], "searched": searched})
+    text = {"text": output.content} if output.content else {}
+    content = json_text({**text, "passages": [passage_to_json(source) for source in sources], "searched": searched})
     return replace(output, content=content, sources=sources)
 
 

@@ -32,6 +32,7 @@ from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.state import Event
 from chat.live.turn import LiveTurn
 from chat.log_context import request_id, turn_id
+from chat.mcp.servers import offered
 from chat.models import Conversation, Turn
 from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
@@ -278,6 +279,7 @@ class TurnManager:
                 for started in recovered.taken_up:
                     await self._launch(started)
                 await database_sync_to_async(learned_facts.refresh)()
+                await database_sync_to_async(offered.refresh)()
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
             except Exception:

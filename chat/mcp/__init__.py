@@ -1,0 +1,1 @@
+"""Tools of MCP servers: servers that staff configure, their tools pinned to what staff have looked at."""
