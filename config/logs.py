@@ -19,7 +19,7 @@ from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
 
-from chat.log_context import request_id, turn_id
+from chat.observability.log_context import request_id, turn_id
 from reasoning import redaction
 
 MAX_LINE_CHARS = 8192  # ASCII only, so bytes as well

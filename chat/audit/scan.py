@@ -22,8 +22,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, tags_in
 from chat.audit.turns import scan_turns
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
-from chat.fts5 import INDEX_COLUMN, PASSAGE_INDEXES
 from chat.models import Event
+from chat.search.fts5 import INDEX_COLUMN, PASSAGE_INDEXES
 from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import UserMessage

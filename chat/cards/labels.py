@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext, ngettext_lazy
 
 from chat.cards.view_models import StepProblemView, StepState, StepView
-from chat.error_texts import turn_error_text
 from chat.html import cite_label
 from chat.models import Turn
+from chat.texts.error_texts import turn_error_text
 from reasoning.citations import Citation, citation_numbers, count_uncited
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut

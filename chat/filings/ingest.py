@@ -22,7 +22,7 @@ from chat.filings.parse import parse
 from chat.filings.passages import PassageText, cut_passages
 from chat.filings.submission import DocumentError, check_size, decode, read_submission
 from chat.models import Filing, Passage
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
 MANIFEST = "manifest.json"

@@ -14,7 +14,7 @@ from itertools import pairwise
 from chat.filings.blocks import CELL_SEPARATOR
 from chat.filings.outline import Block
 from chat.filings.tables import is_figure
-from chat.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
+from chat.search.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 

@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from chat.models import Filing, Passage
 from chat.models.passages import search_terms
-from chat.search_text import marking_pattern, query_terms
+from chat.search.search_text import marking_pattern, query_terms
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
 

@@ -27,7 +27,7 @@ from chat.html import (
     render_markdown,
     render_unfinished,
 )
-from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
+from chat.html.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)

@@ -25,7 +25,6 @@ from chat import eventlog
 from chat.cards import pagination, rendering
 from chat.cards.view_models import dom_id
 from chat.conversations import access, commands
-from chat.db_errors import is_outage
 from chat.eventlog import TurnRecord
 from chat.eventlog.read import checkpoint_thinking
 from chat.live.follow import TurnFollower
@@ -44,6 +43,7 @@ from chat.socket.reauthorize import (
     authorize,
     require_session,
 )
+from chat.texts.db_errors import is_outage
 from chat.turns import queue
 from chat.turns.manager import TurnManager
 from chat.validation import InvalidInputError, check_characters, clean_message, storable

@@ -15,7 +15,7 @@ from chat.filings.outline import Block
 from chat.filings.passages import cut_passages
 from chat.filings.submission import MAX_BYTES, MAX_TAGS_AND_LINES, DocumentError
 from chat.models import Filing, Passage
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 from tests.chat.filing_samples import SENTENCE, annual_report, submission
 from tests.factories import make_user
 

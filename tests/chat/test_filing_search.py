@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from chat.filings.ingest import ingest, load_demo
 from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
-from chat.fts5 import PASSAGE_INDEXES, check_passage_indexes
 from chat.models import Passage
+from chat.search.fts5 import PASSAGE_INDEXES, check_passage_indexes
 from chat.tools.base import SearchQuery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engine]

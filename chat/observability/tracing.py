@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from chat.log_context import request_id
+from chat.observability.log_context import request_id
 
 Values = Mapping[str, str | int | None]
 
