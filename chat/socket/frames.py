@@ -114,7 +114,7 @@ class SwitchFrame(Frame):
     possible: bool
 
 
-class Choice(msgspec.Struct, frozen=True):
+class EffortOption(msgspec.Struct, frozen=True):
     """An option of the pickers of effort and of the second model."""
 
     value: str
@@ -127,8 +127,8 @@ class ModelFrame(Frame):
 
     model: str
     label: str
-    efforts: tuple[Choice, ...]
-    others: tuple[Choice, ...]
+    efforts: tuple[EffortOption, ...]
+    others: tuple[EffortOption, ...]
 
 
 class TitleFrame(Frame):
@@ -387,7 +387,7 @@ def context_frame(context: ContextView) -> str:
 def model_frame(model: ModelView) -> str:
     """Return the model that answers next. The picker updates in place, so that nobody loses their place in it."""
     efforts, others = (
-        tuple(Choice(option.value, option.label, option.is_chosen) for option in options)
+        tuple(EffortOption(option.value, option.label, option.is_chosen) for option in options)
         for options in (model.efforts, model.others)
     )
     return ModelFrame(model=model.value, label=model.label, efforts=efforts, others=others).encode()

@@ -133,7 +133,7 @@ class TurnMetrics:
 
 
 @contextmanager
-def model_request(provider: Provider) -> Iterator[tracing.Span]:
+def model_request(provider: Provider) -> Iterator[tracing.TraceSpan]:
     """Count one request to a model service, and trace it."""
     host, code = _host_in(provider.identity), UNFINISHED
     try:
