@@ -112,6 +112,8 @@ def repetitions(turn_id: uuid.UUID, events: Sequence[Event]) -> Iterator[Finding
     columns = ("error_message", "error_detail", "conversation_id", "conversation__title")
     error_message, error_detail, conversation_id, title = Turn.objects.values_list(*columns).get(pk=turn_id)
     of_turn = {"error_message": error_message, "error_detail": error_detail}
-    yield from (Finding(TURNS, str(turn_id), at, FindingKind.REPEATED) for at in of_turn if matcher.finds_run_in(of_turn[at]))
+    yield from (
+        Finding(TURNS, str(turn_id), at, FindingKind.REPEATED) for at in of_turn if matcher.finds_run_in(of_turn[at])
+    )
     if matcher.finds_run_in(title):
         yield Finding(CONVERSATIONS, str(conversation_id), "title", FindingKind.REPEATED)

@@ -37,7 +37,7 @@ class FilingPassageText:
 def cut_passages(blocks: Sequence[SectionBlock]) -> list[FilingPassageText]:
     """Return the passages of a document in reading order."""
     passages = []
-    for run in split_runs([piece for block in blocks for piece in shortened(block)]):
+    for run in split_runs([piece for block in blocks for piece in shorten(block)]):
         text = run[0].text
         for before, block in pairwise(run):
             is_same_table = before.kind == block.kind == "table" and before.table == block.table
@@ -58,7 +58,7 @@ def split_runs(blocks: Sequence[SectionBlock]) -> Iterator[list[SectionBlock]]:
     chars = 0
     for block, rest in zip(blocks, rest_chars, strict=True):
         if run and ends_before(run, chars, block, rest):
-            end = carried_from(run, block)
+            end = carry_start(run, block)
             if run[:end]:
                 yield run[:end]
             run = run[end:]
@@ -81,7 +81,7 @@ def ends_before(run: list[SectionBlock], chars: int, block: SectionBlock, rest: 
     return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
 
-def carried_from(run: list[SectionBlock], block: SectionBlock) -> int:
+def carry_start(run: list[SectionBlock], block: SectionBlock) -> int:
     """Return where the headings and heads of columns at the end of a run begin, which belong to the next passage."""
     if block.section != run[-1].section:
         return len(run)
@@ -97,6 +97,6 @@ def carried_from(run: list[SectionBlock], block: SectionBlock) -> int:
     return end or len(run)
 
 
-def shortened(block: SectionBlock) -> Iterator[SectionBlock]:
+def shorten(block: SectionBlock) -> Iterator[SectionBlock]:
     """Cut a block that is much too long at sentence ends, or between words."""
     return (replace(block, text=piece) for piece in pieces_of(block.text))

@@ -357,7 +357,7 @@ def scratchpad_switch_frame(sees: Visibility) -> str:
     return SwitchFrame(name="show-scratchpad", on=sees.scratchpad, possible=sees.scratchpad_possible).encode()
 
 
-def started_frames(replaced: str) -> list[str]:
+def start_frames(replaced: str) -> list[str]:
     """Return what precedes the card of a turn that starts: the removal of the cards whose place it takes."""
     names = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []
     return [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in names]
@@ -374,7 +374,7 @@ def error_frame(message: str, client_id: str = "") -> str:
     return render_to_string("chat/card/_error.html", {"message": message, "client_id": client_id, "oob": True})
 
 
-def accepted_frames(client_id: str, *, appears: bool = False) -> list[str]:
+def confirm_frames(client_id: str, *, appears: bool = False) -> list[str]:
     """Return the frames that confirm a message, and clear the composer's error."""
     return [error_frame(""), AcceptedFrame(id=client_id, appears=appears).encode()]
 
