@@ -39,7 +39,7 @@ test-all: .venv/.dev  ## the same with every slow proof, every browser test, and
 	@$(PY) -m tests.run all
 
 bench: .venv/.dev  ## the benchmarks; ratios taken in one run
-	@for each in normaliser turn redaction rendering filings analyst ways page; do $(PY) -m tests.benchmarks.$$each || exit 1; done
+	@for each in normaliser turn redaction rendering filings analyst ways page sizing; do $(PY) -m tests.benchmarks.$$each || exit 1; done
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
 	@$(PY) -m tests.browser.snapshots $(or $(AGAINST),HEAD)

@@ -8,8 +8,8 @@ from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access import attempts
-from chat.fts5 import add_index_function, check_passage_indexes, ensure_passage_indexes
-from chat.metrics import count_refusal
+from chat.observability.metrics import count_refusal
+from chat.search.fts5 import add_index_function, check_passage_indexes, ensure_passage_indexes
 from chat.url_converters import IdConverter
 
 

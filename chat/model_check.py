@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import learned_facts
 from chat.conversations.model_choice import ModelChoice, natural_dialect
-from chat.error_texts import failure_text
 from chat.models import ModelProfile
 from chat.providers.base import Provider, ProviderError, ProviderRequest, parameter
 from chat.providers.connections import NO_KEY
+from chat.texts.error_texts import failure_text
 from chat.turns.requests.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import AttachedFile, Event, ToolCall, ToolResult, UserMessage

@@ -24,7 +24,7 @@ from config.static_files import HASHED_NAME
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_asgi_application()
 
-from chat.log_context import request_id  # noqa: E402 - the same block
+from chat.observability.log_context import request_id  # noqa: E402 - the same block
 from chat.origins import is_own_origin  # noqa: E402 - the same block
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
 from config.headers import id_for  # noqa: E402 - the same block

@@ -29,7 +29,7 @@ def fresh_secrets() -> dict[str, str]:
     }
 
 
-def completed(text: str, *, with_demo: bool = True) -> str:
+def complete(text: str, *, with_demo: bool = True) -> str:
     """Return ``text`` with the secrets filled in that neither it nor the environment sets.
 
     ``with_demo``: also the password of the demo people.
@@ -50,7 +50,7 @@ def completed(text: str, *, with_demo: bool = True) -> str:
 def write(path: Path, *, with_demo: bool = True) -> None:
     """Create or complete the file at ``path``, atomically."""
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = completed(EXAMPLE.read_text(encoding="utf-8") if before is None else before, with_demo=with_demo)
+    after = complete(EXAMPLE.read_text(encoding="utf-8") if before is None else before, with_demo=with_demo)
     if after == before:
         return
     handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner only
@@ -69,7 +69,7 @@ def main() -> None:
     if path:
         write(path)
     else:
-        sys.stdout.write(completed(EXAMPLE.read_text(encoding="utf-8")))
+        sys.stdout.write(complete(EXAMPLE.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

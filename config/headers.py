@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_and_async_middleware
 
-from chat.log_context import request_id
+from chat.observability.log_context import request_id
 
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 AsyncView: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponseBase]]

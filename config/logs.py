@@ -19,7 +19,7 @@ from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
 
-from chat.log_context import request_id, turn_id
+from chat.observability.log_context import request_id, turn_id
 from reasoning import redaction
 
 MAX_LINE_CHARS = 8192  # ASCII only, so bytes as well
@@ -72,10 +72,10 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy that holds only text that may be written."""
     errors = list(causes_of(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
     message = _LINK_TOKEN.sub(redaction.REDACTED, message_of(record, errors)[:MAX_MESSAGE_CHARS])
-    message = redacted(message)
+    message = redact(message)
     is_ours = app_of(record) in OUR_LOGGERS
     extras = {
-        key: redacted(value[:MAX_EXTRA_CHARS])
+        key: redact(value[:MAX_EXTRA_CHARS])
         if is_ours and isinstance(value, str)
         else loggable(value, allow_text=False)
         for key, value in vars(record).items()
@@ -91,7 +91,7 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
 
 
 @lru_cache(maxsize=256)
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return a text redacted. Most are in many lines."""
     return redaction.redact_text(text)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from chat import tracing
+from chat.observability import tracing
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor

@@ -121,7 +121,7 @@ def test_settings_are_read_from_the_environment_in_one_place():
     readers = {_name(path) for path in SOURCES if {"environ", "getenv"} & _words(path)}
 
     assert readers <= {
-        "chat/backup.py",  # passes it on to PostgreSQL's tools, with the password
+        "chat/management/backup.py",  # passes it on to PostgreSQL's tools, with the password
         "config/asgi.py",  # names the settings module
         "config/environment.py",
         "config/env_file.py",  # leaves out what the environment sets already

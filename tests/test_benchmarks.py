@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from asgiref.sync import async_to_sync
 
-from tests.benchmarks import analyst, filings, helpers, normaliser, redaction, rendering, turn, ways
+from chat.turns.heartbeat import CHECKPOINT_S
+from tests.benchmarks import analyst, filings, helpers, normaliser, redaction, rendering, sizing, turn, ways
 
 FILING = Path(__file__).resolve().parent.parent / "chat" / "filings" / "demo" / "northwind-tidal-power-10k-2025.html"
 QUESTIONS = [
@@ -62,6 +63,18 @@ async def test_ways_through_the_server_are_measured():
         "a reload, in the event loop's thread: calls",
     ]
     assert all(figure.value > 1 for figure in figures)
+
+
+def test_needs_of_many_streams_follow_from_those_of_one_process():
+    needs = {figure.name: figure.value for figure in sizing.size(10_000)}
+    twice = {figure.name: figure.value for figure in sizing.size(20_000)}
+
+    assert sizing.MEASURED.checkpoint_s == CHECKPOINT_S
+    assert needs["turns that begin"] == pytest.approx(10_000 * 50 / 300)
+    assert needs["messages through Redis"] == pytest.approx(500_000 * sizing.MEASURED.frames_a_token)
+    assert needs["streams of a process"] == pytest.approx(10_000 / needs["processes, each with a processor"])
+    for name in needs.keys() - {"streams of a process"}:
+        assert twice[name] == pytest.approx(2 * needs[name], rel=0.02)
 
 
 @pytest.mark.parametrize("benchmark", [analyst, filings])

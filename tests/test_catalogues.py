@@ -6,7 +6,7 @@ import re
 import pytest
 from django.utils.translation import ngettext, override
 
-from chat import stored_text
+from chat.texts import stored_text
 from tests import catalogue
 from tests.catalogue import ROOT, TEMPLATES
 

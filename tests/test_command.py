@@ -4,11 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from legible_chat import __version__
-from tests.server import ROOT, stop
+from tests.server import ROOT, empty_database, environment_in, stop
 
 
 @pytest.fixture
@@ -74,6 +75,18 @@ def test_new_folder_gets_secrets_and_one_sign_in(environment, home):
     assert {".env", "legible.sqlite3"} <= set(modes)
     assert set(modes.values()) == {0}
     assert re.search(r"^DEMO_PASSWORD=$", (folder / ".env").read_text(), re.MULTILINE)
+
+
+@pytest.mark.postgres
+def test_two_servers_can_start_at_once_on_a_new_database(tmp_path):
+    with empty_database("twice") as url:
+        environment = environment_in(tmp_path, DATABASE_URL=url)
+        with ThreadPoolExecutor() as pool:
+            starts = [pool.submit(greeting_of, environment, "--data", str(tmp_path)) for _ in range(2)]
+            printed = [start.result() for start in starts]
+
+    assert all(lines[-1].startswith("The offline analyst") for lines in printed)
+    assert len([line for lines in printed for line in lines if "(shown only now;" in line]) == 1
 
 
 @pytest.mark.slow

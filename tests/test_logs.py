@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.errors import UniqueViolation
 
-from chat.log_context import request_id, turn_id
+from chat.observability.log_context import request_id, turn_id
 from config import logs
 from config.logs import MAX_LINE_CHARS, UNAVAILABLE, RedactingJsonFormatter, RedactingTextFormatter
 from reasoning.scratchpad import Scratchpad

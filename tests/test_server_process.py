@@ -1,5 +1,6 @@
 """The real server process: startup, HTTP, WebSockets, shutdown."""
 
+import os
 import re
 import socket
 import subprocess
@@ -46,6 +47,20 @@ def test_startup_message_names_url_logins_and_model(server):
     assert re.fullmatch(r"Legible is at http://127\.0\.0\.1:[0-9]+/", where)
     assert who == f"Sign in as demo, sam, admin with the password {PASSWORD}"
     assert model.endswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1")
+
+
+def test_libraries_for_rare_work_are_not_loaded_at_the_start():
+    code = (
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'; import config.server, config.urls;"
+        "print({'PIL', 'charset_normalizer', 'docx', 'openai', 'openpyxl', 'pypdfium2', 'redis'} & sys.modules.keys())"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "TEST_REDIS_URL"}
+
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+
+    assert done.stdout.strip() == "set()"
 
 
 async def test_static_files_are_served_without_debug(server, http):

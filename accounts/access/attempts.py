@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-import redis
 from django import forms
 from django.core.cache import cache
 from django.core.cache.backends.base import BaseCache
@@ -15,6 +14,8 @@ from django.core.exceptions import ValidationError
 from django.dispatch import Signal
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
+
+from accounts.redis_errors import redis_errors
 
 WINDOW_S = 300
 ATTEMPTS_ALLOWED = 10  # in one window
@@ -77,7 +78,7 @@ class AttemptLimit:
         # Users must be able to sign in during a Redis outage: each process then counts for itself.
         try:
             return operation(cache)
-        except redis.RedisError as error:
+        except redis_errors() as error:
             logger.warning("Redis is unavailable, attempts counted locally", extra={"error": type(error).__name__})
             return operation(fallback_cache)
 

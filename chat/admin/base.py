@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin, ReadOnlyMixin
 from chat.models import Conversation
-from chat.stored_text import translate_stored
+from chat.texts.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
 MAX_SEARCHED = 1000  # rows whose masked texts are compared with what was searched for

@@ -30,10 +30,10 @@ from chat.admin.base import (
     title_of,
 )
 from chat.admin.statistics import urls as statistics_urls
-from chat.error_texts import turn_error_text
 from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
-from chat.stored_text import translate_stored
+from chat.texts.error_texts import turn_error_text
+from chat.texts.stored_text import translate_stored
 from reasoning.envelope import answer_text
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text, redact_trace
 from reasoning.visibility import Viewer, Visibility, visibility

@@ -24,8 +24,8 @@ from accounts.admin import DeclaredLookupsMixin
 from chat.admin.base import count_rows
 from chat.filings.ingest import ingest
 from chat.filings.submission import SUFFIXES, DocumentError, check_size
-from chat.fts5 import check_passage_indexes
 from chat.models import Event, Filing, Passage
+from chat.search.fts5 import check_passage_indexes
 from reasoning.events import AssistantMessage
 
 MAX_FILES = 20

@@ -23,11 +23,11 @@ from django.views.decorators.http import require_POST
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
 from chat.conversations import model_choice
-from chat.error_texts import address_text, failure_text
 from chat.model_check import MAX_CONTEXT, MIN_CONTEXT, check_model
 from chat.models import LearnedFacts, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from chat.providers.base import ProviderError
+from chat.texts.error_texts import address_text, failure_text
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import DIALECTS, PRESETS
 from reasoning.settings import SETTINGS, parse_setting

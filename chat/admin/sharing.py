@@ -20,7 +20,7 @@ from chat.admin.base import LabelledValuesFilter, OfConversation
 from chat.cards.feedback import REASONS
 from chat.models import Feedback, Share
 from chat.sharing.links import revoke_link
-from chat.stored_text import translate_stored
+from chat.texts.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
 NOTE_CHARS = 80

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.admin.status import status_values
-from chat.stored_text import translate_stored
+from chat.texts.stored_text import translate_stored
 from chat.turns import statistics
 from chat.turns.statistics import WEEK_DAYS, GuardRate, UsageRow
 

@@ -17,12 +17,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chat import metrics
 from chat.eventlog import leases
 from chat.models import SiteSettings
+from chat.observability import metrics
 from chat.pages.health import run_checks
 from chat.socket.consumer import open_pages
-from chat.stored_text import translate_stored
+from chat.texts.stored_text import translate_stored
 from chat.turns import statistics
 
 CHECK_LABELS: Mapping[str, str | Promise] = {

@@ -31,12 +31,12 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.access import tokens
 from accounts.access.visibility import Session
 from accounts.models import User
-from chat import metrics
 from chat.conversations.access import find_conversation
-from chat.db_errors import is_outage, lacks_key, user_message
-from chat.error_texts import failure_text
 from chat.models import Conversation
+from chat.observability import metrics
 from chat.providers.base import ProviderError
+from chat.texts.db_errors import is_outage, lacks_key, user_message
+from chat.texts.error_texts import failure_text
 from chat.validation import MAX_FIELD_CHARS, InvalidInputError, check_characters
 
 P = ParamSpec("P")

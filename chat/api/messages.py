@@ -21,7 +21,7 @@ from accounts.access import tokens
 from accounts.access.scratchpad import reveal
 from accounts.access.visibility import Session, reread
 from accounts.models import User
-from chat import eventlog, metrics
+from chat import eventlog
 from chat.api.endpoint import (
     ApiError,
     endpoint,
@@ -36,6 +36,7 @@ from chat.api.sse import Position, TurnEvents, release_connection, running_turn
 from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
+from chat.observability import metrics
 from chat.sharing.export import envelope_of, envelopes_of, question_form, thinking_form
 from chat.turns import queue
 from chat.turns.manager import turn_manager

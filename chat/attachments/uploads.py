@@ -62,7 +62,7 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
             labels = byte_count(size), byte_count(limit)
         raise refusal("too_large", words % {"name": name, "size": labels[0], "limit": labels[1]})
     if not AttemptLimit("attach", str(person.pk), allowed=UPLOADS_ALLOWED).take():
-        raise too_often(name)
+        raise too_many_uploads(name)
     require_room(person, conversation, name, size)
     # only now: size, number and quota are known without the content
     content = upload.read()
@@ -132,7 +132,7 @@ def in_turn(person: User, name: str, read: Callable[[], Read]) -> Read:
     with ExitStack() as held:
         for lane in lanes:
             if not lane.acquire(timeout=TURN_WITHIN_S):
-                raise too_often(name)
+                raise too_many_uploads(name)
             held.callback(lane.release)
         found = read()
     if found.is_costly:
@@ -161,7 +161,7 @@ def whole_image(content: bytes) -> ImageFile:
         return ImageFile(problem="slow", is_costly=True)
 
 
-def too_often(name: str) -> InvalidInputError:
+def too_many_uploads(name: str) -> InvalidInputError:
     words = _("%(name)s was not added: too many files in a short time. Try again in a few minutes.")
     return refusal("too_many_uploads", words % {"name": name})
 

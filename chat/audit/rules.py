@@ -24,7 +24,7 @@ _MAX_DEPTH: Final = 64
 _WORD: Final = re.compile(r"\w+")
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What was found where it shouldn't be."""
 
     DELIMITER = "delimiter"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     CANARY = "canary"
 
 
-TEXT_KINDS: Final = frozenset({Kind.DELIMITER, Kind.SCRATCHPAD, Kind.SECRET, Kind.CANARY})
+TEXT_KINDS: Final = frozenset({FindingKind.DELIMITER, FindingKind.SCRATCHPAD, FindingKind.SECRET, FindingKind.CANARY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Finding:
     table: str
     row: str
     column: str
-    kind: Kind
+    kind: FindingKind
 
     def __str__(self) -> str:
         return f"{self.table} {self.row}{' ' if self.column else ''}{self.column}: {self.kind}"
@@ -79,21 +79,21 @@ def leaves(value: Any, *, key: str = "", top: str = "", depth: int = 0) -> Itera
                 yield from leaves(item, key=key, top=top, depth=depth + 1)
 
 
-def kinds_in(leaf: Leaf, sought: Set[Kind] = TEXT_KINDS, canaries: Sequence[str] = ()) -> Iterator[Kind]:
+def kinds_in(leaf: Leaf, sought: Set[FindingKind] = TEXT_KINDS, canaries: Sequence[str] = ()) -> Iterator[FindingKind]:
     """Yield which of the kinds ``sought`` a text contains, each once."""
-    if sought & {Kind.DELIMITER, Kind.SCRATCHPAD}:
+    if sought & {FindingKind.DELIMITER, FindingKind.SCRATCHPAD}:
         names = {tag.name for tag in tags_outside_code(leaf.text)}
-        if Kind.DELIMITER in sought and names - {"scratchpad"}:
-            yield Kind.DELIMITER
+        if FindingKind.DELIMITER in sought and names - {"scratchpad"}:
+            yield FindingKind.DELIMITER
         is_field = leaf.key.lower() == "scratchpad" and leaf.text != ""
-        if Kind.SCRATCHPAD in sought and ("scratchpad" in names or is_field):
-            yield Kind.SCRATCHPAD
-    if Kind.SECRET in sought:
+        if FindingKind.SCRATCHPAD in sought and ("scratchpad" in names or is_field):
+            yield FindingKind.SCRATCHPAD
+    if FindingKind.SECRET in sought:
         is_named = leaf.text not in _MASKS and classify(leaf.key) is KeyKind.SECRET
         if is_named or Redactor(SECRETS_ONLY).redact_text(leaf.text) != leaf.text:
-            yield Kind.SECRET
-    if Kind.CANARY in sought and any(canary in leaf.text for canary in canaries):
-        yield Kind.CANARY
+            yield FindingKind.SECRET
+    if FindingKind.CANARY in sought and any(canary in leaf.text for canary in canaries):
+        yield FindingKind.CANARY
 
 
 def tags_in(text: str) -> list[Tag]:

@@ -19,11 +19,11 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, tags_in
+from chat.audit.rules import TEXT_KINDS, Finding, FindingKind, Leaf, is_fernet_token, kinds_in, leaves, tags_in
 from chat.audit.turns import scan_turns
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
-from chat.fts5 import INDEX_COLUMN, PASSAGE_INDEXES
 from chat.models import Event
+from chat.search.fts5 import INDEX_COLUMN, PASSAGE_INDEXES
 from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import UserMessage
@@ -35,8 +35,8 @@ EVENTS: Final = "chat_event"
 ATTACHMENTS: Final = "chat_attachment"
 DOCUMENTS: Final = "chat_document"
 SESSIONS: Final = "django_session"
-_CANARIES_ONLY: Final = frozenset({Kind.CANARY})
-_NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
+_CANARIES_ONLY: Final = frozenset({FindingKind.CANARY})
+_NO_SECRETS: Final = TEXT_KINDS - {FindingKind.SECRET}
 # The full-text tables of passages.
 PASSAGE_TABLES: Final = tuple(index.name for index in PASSAGE_INDEXES)
 # What citations and trace steps repeat of a filing.
@@ -139,7 +139,7 @@ def cell_leaves(table: Table, column: str, value: Any) -> Iterator[Leaf]:
     return leaves(value)
 
 
-def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
+def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[FindingKind]:
     if table.name.startswith((*PASSAGE_TABLES, TALK_TABLE)):
         return _CANARIES_ONLY  # full-text indexes of columns that are scanned in their own tables
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top in ("text", "attachments"):
@@ -147,7 +147,7 @@ def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> 
     if table.name == EVENTS and (leaf.top, leaf.key) in _RANDOM_FIELDS:
         return _NO_SECRETS
     if table.name == EVENTS and leaf.top in ("trace", "citations") and leaf.key in _FILING_FIELDS:
-        return TEXT_KINDS - {Kind.DELIMITER, Kind.SCRATCHPAD}
+        return TEXT_KINDS - {FindingKind.DELIMITER, FindingKind.SCRATCHPAD}
     if table.name == SESSIONS and (leaf.key in _SESSION_FIELDS or column == "session_key"):
         return _NO_SECRETS
     if (table.name, column) == ("accounts_user", "password"):  # a hash
@@ -155,10 +155,10 @@ def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> 
     return _CANARIES_ONLY if column in _EXEMPT.get(table.name, ()) else TEXT_KINDS
 
 
-def is_echo(table: Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:
+def is_echo(table: Table, row: Mapping[str, Any], leaf: Leaf, kind: FindingKind) -> bool:
     """Say whether delimiters in a title, a step or a summary only repeat what the user typed there."""
     # titles, steps and summaries repeat words of the question, so also its tags
-    if kind not in (Kind.DELIMITER, Kind.SCRATCHPAD) or leaf.key.lower() == "scratchpad":
+    if kind not in (FindingKind.DELIMITER, FindingKind.SCRATCHPAD) or leaf.key.lower() == "scratchpad":
         return False
     if table.name == "chat_conversation":
         conversation = row["id"]
@@ -212,11 +212,11 @@ def scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
         while chunk := file.read(CHUNK_BYTES):
             for token in scanner.feed(chunk.decode("latin-1")):
                 if isinstance(token, Tag):
-                    kind = Kind.SCRATCHPAD if token.name == "scratchpad" else Kind.DELIMITER
+                    kind = FindingKind.SCRATCHPAD if token.name == "scratchpad" else FindingKind.DELIMITER
                     yield Finding(str(path), f"byte {position}", "", kind)
                 position += len(token.raw if isinstance(token, Tag) else token)
             for place in find_all(tail + chunk, forms, len(tail)):
-                yield Finding(str(path), f"byte {read - len(tail) + place}", "", Kind.CANARY)
+                yield Finding(str(path), f"byte {read - len(tail) + place}", "", FindingKind.CANARY)
             read += len(chunk)
             tail = (tail + chunk)[-overlap:] if overlap else b""
 

@@ -12,7 +12,7 @@ from dataclasses import fields
 from itertools import groupby
 from typing import Any, Final, get_args
 
-from chat.audit.rules import Finding, Kind, ThoughtMatcher, has_personal_data, is_fernet_token, leaves
+from chat.audit.rules import Finding, FindingKind, ThoughtMatcher, has_personal_data, is_fernet_token, leaves
 from chat.eventlog.maintenance import decrypted_payloads
 from chat.eventlog.serialization import PRIVATE_FIELDS
 from chat.models import Attachment, Checkpoint, Conversation, Document, Event, Turn
@@ -41,12 +41,12 @@ def scan_turns() -> Iterator[Finding]:
         yield from repetitions(turn_id, of_turn)
     for checkpoint in Checkpoint.objects.filter(sealed__isnull=False).iterator(chunk_size=BATCH_ROWS):
         if not is_fernet_token(bytes(checkpoint.sealed or b"")):
-            yield Finding(CHECKPOINTS, str(checkpoint.pk), "sealed", Kind.UNSEALED)
+            yield Finding(CHECKPOINTS, str(checkpoint.pk), "sealed", FindingKind.UNSEALED)
     for model, column in ((Attachment, "sealed_content"), (Attachment, "sealed_text"), (Document, "sealed_content")):
         files = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for pk, sealed in files.iterator(chunk_size=2):
             if not is_fernet_token(bytes(sealed)):
-                yield Finding(model._meta.db_table, str(pk), column, Kind.UNSEALED)
+                yield Finding(model._meta.db_table, str(pk), column, FindingKind.UNSEALED)
     for table, rows, column in (
         (CONVERSATIONS, Conversation.all_objects.all(), "title"),
         (TURNS, Turn.objects.all(), "error_message"),
@@ -54,7 +54,7 @@ def scan_turns() -> Iterator[Finding]:
     ):
         for pk, text in rows.exclude(**{column: ""}).values_list("pk", column).iterator(chunk_size=BATCH_ROWS):
             if has_personal_data(text):
-                yield Finding(table, str(pk), column, Kind.PERSONAL)
+                yield Finding(table, str(pk), column, FindingKind.PERSONAL)
 
 
 def public_payload(event: Event) -> Mapping[str, Any]:
@@ -69,16 +69,16 @@ def unsealed_or_unmasked(event: Event) -> Iterator[Finding]:
         if allowed is not None and name not in allowed and any(leaf.text for leaf in leaves(value)):
             # another name may be anybody's words
             place = f"public.{name}" if name in PRIVATE_FIELDS[event.type] else "public"
-            yield Finding(EVENTS, row, place, Kind.UNSEALED)
+            yield Finding(EVENTS, row, place, FindingKind.UNSEALED)
     if event.sealed is not None and not is_fernet_token(bytes(event.sealed)):
-        yield Finding(EVENTS, row, "sealed", Kind.UNSEALED)
+        yield Finding(EVENTS, row, "sealed", FindingKind.UNSEALED)
 
     step = public.get("trace")
     if isinstance(step, dict) and Redactor().redact_trace([step]) != Redactor(SECRETS_ONLY).redact_trace([step]):
-        yield Finding(EVENTS, row, "public.trace", Kind.PERSONAL)
+        yield Finding(EVENTS, row, "public.trace", FindingKind.PERSONAL)
     summary = public.get("summary") if event.type == AssistantMessage.type else None
     if any(has_personal_data(leaf.text) for leaf in leaves(summary)):
-        yield Finding(EVENTS, row, "public.summary", Kind.PERSONAL)
+        yield Finding(EVENTS, row, "public.summary", FindingKind.PERSONAL)
 
 
 def repetitions(turn_id: uuid.UUID, events: Sequence[Event]) -> Iterator[Finding]:
@@ -106,12 +106,14 @@ def repetitions(turn_id: uuid.UUID, events: Sequence[Event]) -> Iterator[Finding
             repeats = matcher.finds_whole_in if is_answer else matcher.finds_run_in
             if any(repeats(leaf.text) for leaf in leaves(value)):
                 place = f"public.{name}" if name in ("text", "summary", "citations", "trace") else "public"
-                yield Finding(EVENTS, str(event.pk), place, Kind.REPEATED)
+                yield Finding(EVENTS, str(event.pk), place, FindingKind.REPEATED)
     if checkpoint and matcher.finds_whole_in(checkpoint.answer):
-        yield Finding(CHECKPOINTS, str(checkpoint.pk), "answer", Kind.REPEATED)
+        yield Finding(CHECKPOINTS, str(checkpoint.pk), "answer", FindingKind.REPEATED)
     columns = ("error_message", "error_detail", "conversation_id", "conversation__title")
     error_message, error_detail, conversation_id, title = Turn.objects.values_list(*columns).get(pk=turn_id)
     of_turn = {"error_message": error_message, "error_detail": error_detail}
-    yield from (Finding(TURNS, str(turn_id), at, Kind.REPEATED) for at in of_turn if matcher.finds_run_in(of_turn[at]))
+    yield from (
+        Finding(TURNS, str(turn_id), at, FindingKind.REPEATED) for at in of_turn if matcher.finds_run_in(of_turn[at])
+    )
     if matcher.finds_run_in(title):
-        yield Finding(CONVERSATIONS, str(conversation_id), "title", Kind.REPEATED)
+        yield Finding(CONVERSATIONS, str(conversation_id), "title", FindingKind.REPEATED)

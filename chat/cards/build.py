@@ -35,7 +35,7 @@ from chat.eventlog import ThinkingText, TurnRecord
 from chat.html import cite_label, reader_url, renumber_citations
 from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
-from chat.stored_text import reading_results, translate_stored
+from chat.texts.stored_text import reading_results, translate_stored
 from reasoning.citations import Citation, citation_numbers, find_quotation
 from reasoning.envelope import AnswerRecord
 from reasoning.events import attached_file

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.cards.view_models import StepProblemView, StepState, StepView
-from chat.error_texts import turn_error_text
 from chat.html import cite_label
 from chat.models import Turn
+from chat.texts.error_texts import turn_error_text
 from chat.tools import registry
 from chat.tools.base import ToolWords
 from reasoning.citations import Citation, citation_numbers, count_uncited

@@ -27,7 +27,7 @@ from chat.eventlog import TurnRecord
 from chat.eventlog.serialization import load_records
 from chat.eventlog.user_texts import user_text_of
 from chat.html import arender, render_answer, render_policy, split_blocks
-from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
+from chat.html.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from chat.models import StoredCard, Turn
 from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord

@@ -19,10 +19,10 @@ from django.db.models.expressions import RawSQL
 
 from accounts.models import User
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
-from chat.fts5 import Join, fts5_expression, match_fts5, match_vector, tsquery
 from chat.models import Conversation, Event
 from chat.models.passages import search_terms, words_of
-from chat.search_text import marking_pattern, query_terms, vector_sql
+from chat.search.fts5 import Join, fts5_expression, match_fts5, match_vector, tsquery
+from chat.search.search_text import marking_pattern, query_terms, vector_sql
 from reasoning.redaction import redact_text
 
 MAX_RESULTS = 30

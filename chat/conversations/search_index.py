@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.core.checks import CheckMessage
 from django.utils.translation import gettext as _
 
-from chat.fts5 import SearchIndex
+from chat.search.fts5 import SearchIndex
 
 TALK_TABLE: Final = "chat_talk_fts"
 TALK_COLUMN: Final = "search_vector"

@@ -31,7 +31,7 @@ from chat.files.words import clean_name, refused_type
 from chat.html.process import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
 from chat.models import Collection, Document, DocumentPassage
 from chat.models import Event as StoredEvent
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chat.files.blocks import Block
 from chat.files.extraction import FileText, read_blocks
-from chat.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
+from chat.search.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
 
 SECTION_SEPARATOR = " › "
 MAX_SECTION_CHARS = 300

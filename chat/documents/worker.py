@@ -8,8 +8,8 @@ from threading import Thread
 
 from django.db import DatabaseError, connections
 
-from chat import db_errors
 from chat.documents import loading
+from chat.texts import db_errors
 
 POLL_S = 2.0  # another process may have accepted a document
 logger = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from chat import metrics
 from chat.models import Turn
+from chat.observability import metrics
 
 _HOST = socket.gethostname()[:60]
 JUMP_S = 5.0  # less may be a slow statement

@@ -1,7 +1,7 @@
 """What the user wrote and attached before an answer, which links of the answer must not repeat.
 
 An instruction inside a file could else make the model put the user's words into the address of another site; see
-``chat.link_check``.
+``chat.html.link_check``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection, Iterator
 
 from chat.eventlog import attachments
-from chat.link_check import EMPTY, UserText
+from chat.html.link_check import EMPTY, UserText
 from chat.models import Event
 from reasoning.events import UserMessage, attached_file
 

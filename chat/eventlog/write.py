@@ -16,12 +16,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
-from chat import metrics
 from chat.eventlog import attachments, branches, encryption, leases
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.read import open_calls, turn_record
 from chat.eventlog.serialization import to_row
 from chat.models import Checkpoint, Conversation, Event, QueuedMessage, StoredCard, Turn
+from chat.observability import metrics
 from reasoning.events import AssistantMessage, Continuation, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import redact_text

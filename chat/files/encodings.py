@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 
-from charset_normalizer import from_bytes
 from django.utils.translation import gettext_lazy as _
 
 UTF_8, UTF_16, UTF_16_BE, WESTERN = "utf_8", "utf_16", "utf_16_be", "cp1252"
@@ -66,6 +65,8 @@ def detect_encoding(content: bytes) -> str | None:
     # words in ASCII are the same in each of these encodings
     telling = b" ".join(word for word in whole_lines.split() if not word.isascii())
     order = list(ENCODINGS)
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - takes 2 MB, and few files need it
+
     found = [match for match in from_bytes(telling, cp_isolation=order) if match.encoding in ENCODINGS]
     found.sort(key=lambda match: (round(match.chaos, 2), -match.coherence, order.index(match.encoding)))
     fitting = [match.encoding for match in found if is_likely(str(match), match.encoding)]

@@ -17,12 +17,12 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from chat.filings.metadata import FilingMetadata, read_metadata
-from chat.filings.outline import Block, in_sections
+from chat.filings.outline import SectionBlock, in_sections
 from chat.filings.parse import parse
-from chat.filings.passages import PassageText, cut_passages
+from chat.filings.passages import FilingPassageText, cut_passages
 from chat.filings.submission import DocumentError, check_size, decode, read_submission
 from chat.models import Filing, Passage
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
 MANIFEST = "manifest.json"
@@ -43,14 +43,14 @@ _MONTHS = "January February March April May June July August September October N
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FilingDocument:
     """A parsed file: its metadata, and its blocks in reading order."""
 
     metadata: FilingMetadata
-    blocks: tuple[Block, ...]
+    blocks: tuple[SectionBlock, ...]
 
 
-def read_document(content: bytes, *, name: str) -> Document:
+def read_document(content: bytes, *, name: str) -> FilingDocument:
     """Parse one file: HTML, inline XBRL, plain text, or a full submission with its SGML header.
 
     Of a submission the main document and the exhibits with text for readers are parsed. Raises DocumentError where the
@@ -69,7 +69,7 @@ def read_document(content: bytes, *, name: str) -> Document:
         blocks.extend(in_sections(parse(exhibit.text)[0], exhibit.type))
     if not any(char.isalnum() for block in blocks for char in block.text):
         raise DocumentError(_("no text was found in it"))
-    return Document(metadata, tuple(blocks))
+    return FilingDocument(metadata, tuple(blocks))
 
 
 def ingest(source: Path | bytes, *, name: str = "", filed_on: dt.date | None = None, is_demo: bool = False) -> Filing:
@@ -149,7 +149,7 @@ def free_slug(filing: Filing) -> str:
     return slug
 
 
-def store_passages(filing: Filing, texts: list[PassageText]) -> None:
+def store_passages(filing: Filing, texts: list[FilingPassageText]) -> None:
     """Replace the passages of a filing; unchanged ones get the anchors that they had."""
     # Anchors of unchanged passages stay, since stored citations point to them.
     known = list(filing.passages.order_by("ordinal").values_list("section", "anchor", "text"))
@@ -172,7 +172,7 @@ def store_passages(filing: Filing, texts: list[PassageText]) -> None:
     Passage.objects.bulk_create(passages, batch_size=_BATCH)
 
 
-def search_context(filing: Filing, passage: PassageText) -> str:
+def search_context(filing: Filing, passage: FilingPassageText) -> str:
     """Return the second indexed column: company, form, period, section and heading, in words that questions use."""
     period = filing.period_on
     dated = f"{_MONTHS[period.month - 1]} {period.day}, {period.year}" if period else ""

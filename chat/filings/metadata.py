@@ -83,7 +83,7 @@ def read_metadata(
     form = (submission.form or facts.form or cover.form).upper()
     form = re.sub(r"^(10|8|20|40|6)[‐‑–—]?(?=[KQF])", r"\1-", form if "EX-" in form else re.sub(r"\s+", "", form))
     return FilingMetadata(
-        company=as_written(submission.company or facts.company or cover.company, blocks),
+        company=restore_case(submission.company or facts.company or cover.company, blocks),
         form=form[:30],
         cik=(submission.cik or facts.cik).lstrip("0"),
         accession=submission.accession or (accession[1] if accession else ""),
@@ -167,7 +167,7 @@ def signature_date(blocks: Sequence[RawBlock]) -> dt.date | None:
     return None
 
 
-def as_written(name: str, blocks: Sequence[RawBlock]) -> str:
+def restore_case(name: str, blocks: Sequence[RawBlock]) -> str:
     """Return a name that is all in capitals as the document's running text writes it, else in ordinary capitals."""
     name = clean(name).strip(" ,;")[:200]
     if sum(char.isupper() for char in name) < 0.7 * sum(char.isalpha() for char in name):

@@ -53,7 +53,7 @@ _REFERENCE = re.compile(r"[\s|]*(?:pages?\s*[\d,\s–-]+|not applicable|none)?[\
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SectionBlock:
     """One paragraph, heading or table row with its section. ``heading`` is the last one above it.
 
     Rows of one table share its number; 0 is no table. A row has a field for every column up to its last one with text;
@@ -94,18 +94,18 @@ class ContentsEntry:
         return Start(self.target, self.heading.key.section, _REFERENCE.sub("", self.heading.title))
 
 
-def in_sections(blocks: Sequence[RawBlock], form: str) -> list[Block]:
+def in_sections(blocks: Sequence[RawBlock], form: str) -> list[SectionBlock]:
     """Return raw blocks with the section and heading that each is under. Text before the first Item is ``Cover``."""
     starts = [Start(0, exhibit, "")] if (exhibit := exhibit_section(form)) else section_starts(blocks, form)
     if starts and starts[0].index > 0:
         starts = [Start(0, "Cover", ""), *starts]
-    out: list[Block] = []
+    out: list[SectionBlock] = []
     for start, end in zip(starts, [*(start.index for start in starts[1:]), len(blocks)], strict=True):
         heading = ""
         for block in blocks[start.index : end]:
             if block.kind == "heading":
                 heading = block.text
-            out.append(Block(start.section, start.title, heading, block.kind, block.text, block.table))
+            out.append(SectionBlock(start.section, start.title, heading, block.kind, block.text, block.table))
     return out
 
 

@@ -79,7 +79,7 @@ def html_blocks(root: etree._Element) -> list[RawBlock]:
             walk.skip(element)
         elif element.tag == "pre":
             walker.skip_subtree()
-            walk.preformatted(element)
+            walk.read_preformatted(element)
         else:
             walk.enter(element)
     # Footers are recognised by their repetition, so only once the whole document is read.
@@ -143,7 +143,7 @@ class HtmlWalk:
         self.strong.append(False)
         self.note_ids(element)
 
-    def preformatted(self, element: etree._Element) -> None:
+    def read_preformatted(self, element: etree._Element) -> None:
         """Read ``pre`` as a plain text document."""
         self.end_paragraph()
         self.skip(element)

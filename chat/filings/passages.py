@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from chat.filings.blocks import CELL_SEPARATOR
-from chat.filings.outline import Block
+from chat.filings.outline import SectionBlock
 from chat.filings.tables import is_figure
-from chat.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
+from chat.search.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class PassageText:
+class FilingPassageText:
     """One passage before it has an anchor.
 
     Blocks are separated by blank lines, rows of a table by line ends. A heading is right above what it heads, so a line
@@ -34,31 +34,31 @@ class PassageText:
     text: str
 
 
-def cut_passages(blocks: Sequence[Block]) -> list[PassageText]:
+def cut_passages(blocks: Sequence[SectionBlock]) -> list[FilingPassageText]:
     """Return the passages of a document in reading order."""
     passages = []
-    for run in split_runs([piece for block in blocks for piece in shortened(block)]):
+    for run in split_runs([piece for block in blocks for piece in shorten(block)]):
         text = run[0].text
         for before, block in pairwise(run):
             is_same_table = before.kind == block.kind == "table" and before.table == block.table
             text += ("\n" if before.kind == "heading" or is_same_table else "\n\n") + block.text
         kind = "table" if 2 * sum(block.kind == "table" for block in run) >= len(run) else "text"
-        passages.append(PassageText(run[0].section, run[0].section_title, run[0].heading, kind, text))
+        passages.append(FilingPassageText(run[0].section, run[0].section_title, run[0].heading, kind, text))
     return passages
 
 
-def split_runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+def split_runs(blocks: Sequence[SectionBlock]) -> Iterator[list[SectionBlock]]:
     """Yield the blocks of each passage."""
     # How much follows from each block to the end of its table.
     rest_chars = [len(block.text) for block in blocks]
     for place in range(len(blocks) - 2, -1, -1):
         if blocks[place].table and blocks[place].table == blocks[place + 1].table:
             rest_chars[place] += rest_chars[place + 1]
-    run: list[Block] = []
+    run: list[SectionBlock] = []
     chars = 0
     for block, rest in zip(blocks, rest_chars, strict=True):
         if run and ends_before(run, chars, block, rest):
-            end = carried_from(run, block)
+            end = carry_start(run, block)
             if run[:end]:
                 yield run[:end]
             run = run[end:]
@@ -69,7 +69,7 @@ def split_runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         yield run
 
 
-def ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
+def ends_before(run: list[SectionBlock], chars: int, block: SectionBlock, rest: int) -> bool:
     """Say whether a passage ends before this block, of whose table ``rest`` characters follow."""
     before = run[-1]
     if block.section != before.section or block.section_title != before.section_title:
@@ -81,7 +81,7 @@ def ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
     return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
 
-def carried_from(run: list[Block], block: Block) -> int:
+def carry_start(run: list[SectionBlock], block: SectionBlock) -> int:
     """Return where the headings and heads of columns at the end of a run begin, which belong to the next passage."""
     if block.section != run[-1].section:
         return len(run)
@@ -97,6 +97,6 @@ def carried_from(run: list[Block], block: Block) -> int:
     return end or len(run)
 
 
-def shortened(block: Block) -> Iterator[Block]:
+def shorten(block: SectionBlock) -> Iterator[SectionBlock]:
     """Cut a block that is much too long at sentence ends, or between words."""
     return (replace(block, text=piece) for piece in pieces_of(block.text))

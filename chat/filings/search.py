@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from chat.models import Filing, Passage
 from chat.models.passages import search_terms
-from chat.search_text import marking_pattern, query_terms
+from chat.search.search_text import marking_pattern, query_terms
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
 
@@ -52,9 +52,9 @@ def search_passages(query: SearchQuery) -> SearchResult:
     # A company that the model names narrows the search, else those that the question names; None searches all.
     known = list(Filing.objects.order_by().values_list("company", flat=True).distinct())
     if query.company and query.company.strip():
-        companies: list[str] | None = matching(query.company, known)
+        companies: list[str] | None = match_company(query.company, known)
     else:
-        companies = named_in(query.text, known) or None
+        companies = find_companies(query.text, known) or None
     if companies is not None:
         filings = filings.filter(company__in=companies)
     limit = max(1, min(query.limit, MAX_RESULTS))
@@ -127,7 +127,7 @@ def found_passage(passage: Passage, terms: Iterable[str]) -> Source:
     )
 
 
-def named_in(text: str, companies: Iterable[str]) -> list[str]:
+def find_companies(text: str, companies: Iterable[str]) -> list[str]:
     """Return the companies that a question names, in the order in which it names them.
 
     Case counts for ordinary words: *apple* in a cased sentence is fruit, *calder ridge* is a name.
@@ -148,7 +148,7 @@ def named_in(text: str, companies: Iterable[str]) -> list[str]:
     return sorted(places, key=lambda company: (places[company], company))
 
 
-def matching(name: str, companies: Iterable[str]) -> list[str]:
+def match_company(name: str, companies: Iterable[str]) -> list[str]:
     """Return the companies that a given name means; none where no registrant is called so."""
     wanted = core_words(name) or [fold_word(word) for word in _WORD.findall(name)]
     found = []

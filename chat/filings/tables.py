@@ -151,7 +151,7 @@ def span_of(cell: etree._Element, name: str) -> int:
 def align_rows(blocks: list[RawBlock], rows: Sequence[Row], *, table: int) -> None:
     """Rewrite the blocks of one table's rows, each with all of its columns. Other blocks stay."""
     inner = rows_inside(blocks, rows)
-    for row, fields in zip(inner, aligned([row.cells for row in inner]), strict=True):
+    for row, fields in zip(inner, align([row.cells for row in inner]), strict=True):
         text = fields[0] if row.is_line and not any(fields[1:]) else CELL_SEPARATOR.join(fields)
         blocks[row.index] = replace(blocks[row.index], text=text, kind="table", table=table)
 
@@ -181,7 +181,7 @@ def rows_inside(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
     return [*inner, *(line for line in lines if inner and is_figure(line.cells[0].text))]
 
 
-def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
+def align(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
     """Return the fields of each row, one for each column of the table, up to the row's last one with text.
 
     Rows come from ``join_figures``. A table of more than MAX_COLUMNS columns is left unchanged.
@@ -193,7 +193,7 @@ def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
     for row in rows:
         texts: dict[int, str] = {}
         for cell in row:
-            first, last = overlapping(columns, cell.start, cell.end)
+            first, last = find_overlap(columns, cell.start, cell.end)
             free = next((column for column in range(first, last) if column not in texts), first)
             texts[free] = f"{texts[free]} {cell.text}" if free in texts else cell.text
         placed.append(texts)
@@ -211,14 +211,14 @@ def find_columns(cells: Iterable[Cell]) -> list[Span]:
     for start, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
         if len(columns) > MAX_COLUMNS:  # they only become more
             break
-        first, last = overlapping(columns, start, end)
+        first, last = find_overlap(columns, start, end)
         if last - first <= 1:
             both = [(start, end), *columns[first:last]]
             columns[first:last] = [(min(one[0] for one in both), max(one[1] for one in both))]
     return columns
 
 
-def overlapping(columns: Sequence[Span], start: int, end: int) -> tuple[int, int]:
+def find_overlap(columns: Sequence[Span], start: int, end: int) -> tuple[int, int]:
     """Return the first of the columns that a span overlaps, and the one after the last."""
     first = bisect_right(columns, start, key=lambda column: column[1])
     return first, bisect_left(columns, end, key=lambda column: column[0])

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote_plus
 
 from django.conf import settings
 
-from chat.link_check import EMPTY, UserText
+from chat.html.link_check import EMPTY, UserText
 
 WARNING_PATH = "/leaving/"
 MAX_URL_CHARS = 2048

@@ -17,9 +17,9 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Operator, String, _TokenType
 
+from chat.html.link_check import EMPTY, UserText
 from chat.html.links import LinkMode, check_url, link_mode, warning_url
 from chat.html.unfinished import HELD, TIP
-from chat.link_check import EMPTY, UserText
 
 REL = "noopener noreferrer nofollow ugc"
 _DIRECTED = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "details", "summary"})

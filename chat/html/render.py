@@ -23,6 +23,7 @@ from django.utils.translation import get_language, override
 from chat.html import marks
 from chat.html.citations import cite
 from chat.html.cost import RenderBudget, any_heavy, is_heavy, is_too_dense
+from chat.html.link_check import EMPTY, UserText, may_contain_link
 from chat.html.links import safe_hosts
 from chat.html.markdown import (
     References,
@@ -37,7 +38,6 @@ from chat.html.postprocess import decorate
 from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
 from chat.html.unfinished import TIP
-from chat.link_check import EMPTY, UserText, may_contain_link
 from reasoning.citations import Citation, Source
 
 logger = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from chat.html import (
     render_markdown,
     render_unfinished,
 )
-from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
+from chat.html.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class BlockRenderer:
 
     async def render(self, blocks: Sequence[str], sources: Sequence[Source]) -> SafeString:
         """Return the HTML of the next blocks; without their citations where those can't be made."""
-        asked = await self._asked_before(blocks)
+        asked = await self._read_user_text(blocks)
         try:
             html, self._numbers = await arender(
                 self._owner_id, blocks, render_blocks, blocks, sources, self._numbers, asked, self._budget
@@ -66,12 +66,12 @@ class BlockRenderer:
         """
         if not any(parts):
             return OpenBlock()
-        asked = await self._asked_before(parts)
+        asked = await self._read_user_text(parts)
         return await arender(
             self._owner_id, parts, render_open, parts, sources, self._numbers, asked, self._budget, as_text
         )
 
-    async def _asked_before(self, blocks: Sequence[str]) -> UserText:
+    async def _read_user_text(self, blocks: Sequence[str]) -> UserText:
         if self._asked is None and any(map(may_contain_link, blocks)):
             try:
                 self._asked = await database_sync_to_async(user_text_so_far)(self._conversation_id)

@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
-import redis
 from channels.layers import get_channel_layer
+
+from accounts.redis_errors import redis_errors
 
 logger = logging.getLogger(__name__)
 # A page that opens waits no longer for the layer; it reads the database instead.
@@ -88,7 +89,7 @@ class Subscription:
                 self._channel = self._channel or await self._layer.new_channel()
                 for group in self._groups:
                     await self._layer.group_add(group, self._channel)
-        except (redis.RedisError, OSError) as error:  # pages and streams read the database instead
+        except redis_errors() as error:  # pages and streams read the database instead
             self._asked_at[self._layer] = now
             logger.warning("channel layer unavailable: no live updates", extra={"error": type(error).__name__})
         else:

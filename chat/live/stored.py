@@ -19,7 +19,7 @@ from chat.eventlog.attachments import attached_to
 from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.eventlog.user_texts import user_text_so_far
 from chat.html import BlockSplitter
-from chat.link_check import UserText
+from chat.html.link_check import UserText
 from chat.live.blocks import BlockRenderer
 from chat.live.state import Event, LiveStep, TurnState
 from chat.live.turn import Rewrite

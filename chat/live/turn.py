@@ -238,7 +238,7 @@ class LiveTurn(TurnState):
         elif event["kind"] == "thinking":
             event |= {"offset": self.thinking_chars, "chars": self.thinking_chars + len(event["text"])}
         elif event["kind"] == "rewritten":
-            event = await self._rewritten_event(event)
+            event = await self._rewrite_event(event)
         # Applied before it is sent: a page that reads the state now must not get the event again as news.
         event |= {"turn": self.public_id, "seq": self.seq + 1}
         self.apply(event)
@@ -296,12 +296,12 @@ class LiveTurn(TurnState):
         elif self._is_behind:
             self._add_text("text", "")
 
-    async def _rewritten_event(self, change: Event) -> Event:
+    async def _rewrite_event(self, change: Event) -> Event:
         """Return an event with the whole of a text of which the last part changed."""
         if change["channel"] == Channel.THINKING:
-            thinking = self._replaced_end(self.thinking, change)
+            thinking = self._replace_end(self.thinking, change)
             return {"kind": "rewritten", "channel": "thinking", "text": thinking, "offset": 0, "chars": len(thinking)}
-        answer = self._replaced_end(self.published_answer, change)
+        answer = self._replace_end(self.published_answer, change)
         self.answer = answer + self.answer[self.answer_chars :]
         # From the start: the numbers of citations in later blocks depend on the blocks before.
         self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id, self.owner_id)
@@ -310,7 +310,7 @@ class LiveTurn(TurnState):
         event = {"kind": "rewritten", "channel": "answer", "html": html, "chars": len(answer)}
         return event | await self._redraw(markup_pace)
 
-    def _replaced_end(self, before: str, change: Event) -> str:
+    def _replace_end(self, before: str, change: Event) -> str:
         after = before[: len(before) - change["chars"]] + str(change["text"])
         self.rewrites.append(Rewrite.between(Channel(change["channel"]), before, after, len(after)))
         return after

@@ -18,12 +18,12 @@ from typing import Any
 
 import yaml
 
-from chat.error_texts import failure_text
 from chat.providers.base import ProviderError
 from chat.providers.decoding import EventParser, is_end_mark
 from chat.providers.errors import cut_off
 from chat.providers.openai_chat import ChatDecoder
 from chat.providers.openai_responses import ResponsesDecoder
+from chat.texts.error_texts import failure_text
 from reasoning.deltas import RawDelta
 from reasoning.stream.surrogates import repair_surrogates
 

@@ -47,7 +47,5 @@ def definition(description: str | None, input_schema: Any, output_schema: Any) -
 
 def difference(before: Definition, after: Definition) -> list[str]:
     """Return the lines of a unified difference between two definitions, as staff look at it."""
-    old, new = (
-        json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines() for each in (before, after)
-    )
+    old, new = (json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines() for each in (before, after))
     return list(difflib.unified_diff(old, new, "allowed", "listed now", lineterm="", n=2))

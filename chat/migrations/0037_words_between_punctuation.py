@@ -1,8 +1,8 @@
-"""Build PostgreSQL's search indexes anew, as ``chat.search_text`` divides text into words."""
+"""Build PostgreSQL's search indexes anew, as ``chat.search.search_text`` divides text into words."""
 
 from django.db import migrations
 
-from chat.search_text import vector_sql
+from chat.search.search_text import vector_sql
 
 # A vector holds at most a megabyte, and a message must never fail for being long: its first part is searched.
 TEXT = "left(coalesce(public->>'text', ''), 100000)"

@@ -1,11 +1,11 @@
-"""Add collections of documents. SQLite's search index is made after every migrate, by chat.fts5."""
+"""Add collections of documents. SQLite's search index is made after every migrate, by chat.search.fts5."""
 
 import django.db.models.deletion
 import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from chat.search_text import vector_sql
+from chat.search.search_text import vector_sql
 
 POSTGRESQL = (
     "ALTER TABLE chat_documentpassage ADD COLUMN search_vector tsvector GENERATED ALWAYS AS ("

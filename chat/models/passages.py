@@ -2,7 +2,7 @@
 
 ``Passage.objects.filter(filing__form="10-K").search("risk factors")`` returns passages annotated with ``score``, best
 first. Words are joined by OR and always quoted, so user input is never search syntax. The database engine ranks.
-``chat.fts5.passage_index`` describes the index.
+``chat.search.fts5.passage_index`` describes the index.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 
 from django.db import connections, models
 
-from chat.fts5 import INDEX_COLUMN, fts5_expression, index_table, match_fts5, match_vector, tsquery
-from chat.search_text import MARKS, query_terms
+from chat.search.fts5 import INDEX_COLUMN, fts5_expression, index_table, match_fts5, match_vector, tsquery
+from chat.search.search_text import MARKS, query_terms
 
 P = TypeVar("P", bound=models.Model)
 

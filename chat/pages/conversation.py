@@ -16,17 +16,17 @@ from django_htmx.http import reswap
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import uploads
+from chat.cards.page_slots import busy_page, page_slot
 from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
 from chat.documents.choice import collection_choice, read_choice
-from chat.error_texts import failure_text
 from chat.html import check_url
 from chat.live.stored import read_running
 from chat.models import Conversation
-from chat.page_slots import busy_page, page_slot
 from chat.pages import context
 from chat.providers.base import ProviderError
 from chat.request_preview import summary
+from chat.texts.error_texts import failure_text
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
 

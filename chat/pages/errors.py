@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 
-from chat import metrics
-from chat.db_errors import is_outage, lacks_key, user_message
+from chat.observability import metrics
+from chat.texts.db_errors import is_outage, lacks_key, user_message
 
 RETRY_AFTER_S = 5
 

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from chat import metrics
+from chat.observability import metrics
 from chat.turns.statistics import Workload, workload
 
 

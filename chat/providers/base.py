@@ -123,7 +123,7 @@ Reason = Literal[
 
 
 class ProviderError(Exception):
-    """A response failed. It holds data only: ``chat.error_texts`` words it for the viewer.
+    """A response failed. It holds data only: ``chat.texts.error_texts`` words it for the viewer.
 
     ``params`` are the JSON values that the texts name, such as ``host``, ``seconds`` or ``model``. ``detail`` is what
     the service itself said, redacted and at most 300 characters: for the log and for staff. ``context_limit`` of a

@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from chat import eventlog
 from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
-from chat.error_texts import failure_text
 from chat.models import Conversation
 from chat.providers.base import Provider, ProviderError
+from chat.texts.error_texts import failure_text
 from chat.turns.requests import planning
 from reasoning.events import Event
 from reasoning.replay.plan import EgressPlan, RequestTarget

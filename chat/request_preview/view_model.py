@@ -20,7 +20,7 @@ from chat.conversations import reasoning_settings
 from chat.providers.base import shown_model
 from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
-from chat.stored_text import translate_stored
+from chat.texts.stored_text import translate_stored
 from reasoning.events import (
     AssistantMessage,
     AttachedFile,

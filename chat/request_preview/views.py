@@ -16,11 +16,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.views import HtmxHttpRequest, request_user
+from chat.cards.page_slots import busy_page, page_slot
 from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
 from chat.eventlog import attachments
 from chat.models import Conversation
-from chat.page_slots import busy_page, page_slot
 from chat.request_preview.plan import PreviewError, chosen_model, plan_preview
 from chat.request_preview.summary import model_options
 from chat.request_preview.view_model import overview_values, preview_values

@@ -32,11 +32,11 @@ from accounts.models import User
 from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
-from chat.error_texts import error_text, turn_error_text
 from chat.eventlog import attachments, documents
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Document, Prompt, Turn
+from chat.texts.error_texts import error_text, turn_error_text
 from reasoning.citations import blank_code, citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text

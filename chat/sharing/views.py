@@ -35,13 +35,13 @@ from accounts.access.attempts import AttemptLimit
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.cards import build, pagination
+from chat.cards.page_slots import busy_page, page_slot
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog import branches
 from chat.eventlog.link_tokens import token_of
 from chat.html import arender
 from chat.models import Conversation, ConversationImport, Share
-from chat.page_slots import busy_page, page_slot
 from chat.sharing import links
 from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, with_numbered_answers, zip_of_all
 from chat.sharing.imports import run as imports

@@ -23,13 +23,13 @@ from django.utils.translation import activate, get_language_from_request
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import metrics
-from chat.db_errors import user_message
 from chat.live.groups import Subscription, group_of, viewer_group
 from chat.live.turn import LiveTurn
+from chat.observability import metrics
 from chat.socket.frames import LiveFrame, error_frame
 from chat.socket.page import PageSession, client_id_of
 from chat.socket.reauthorize import PageKey, PageViewer, SignedOutError, Viewers, authorize, read_viewers
+from chat.texts.db_errors import user_message
 from chat.turns.manager import TurnManager, turn_manager
 from reasoning.scratchpad import Scratchpad
 

@@ -114,7 +114,7 @@ class SwitchFrame(Frame):
     possible: bool
 
 
-class Choice(msgspec.Struct, frozen=True):
+class EffortOption(msgspec.Struct, frozen=True):
     """An option of the pickers of effort and of the second model."""
 
     value: str
@@ -127,8 +127,8 @@ class ModelFrame(Frame):
 
     model: str
     label: str
-    efforts: tuple[Choice, ...]
-    others: tuple[Choice, ...]
+    efforts: tuple[EffortOption, ...]
+    others: tuple[EffortOption, ...]
 
 
 class TitleFrame(Frame):
@@ -357,7 +357,7 @@ def scratchpad_switch_frame(sees: Visibility) -> str:
     return SwitchFrame(name="show-scratchpad", on=sees.scratchpad, possible=sees.scratchpad_possible).encode()
 
 
-def started_frames(replaced: str) -> list[str]:
+def start_frames(replaced: str) -> list[str]:
     """Return what precedes the card of a turn that starts: the removal of the cards whose place it takes."""
     names = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []
     return [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in names]
@@ -374,7 +374,7 @@ def error_frame(message: str, client_id: str = "") -> str:
     return render_to_string("chat/card/_error.html", {"message": message, "client_id": client_id, "oob": True})
 
 
-def accepted_frames(client_id: str, *, appears: bool = False) -> list[str]:
+def confirm_frames(client_id: str, *, appears: bool = False) -> list[str]:
     """Return the frames that confirm a message, and clear the composer's error."""
     return [error_frame(""), AcceptedFrame(id=client_id, appears=appears).encode()]
 
@@ -387,7 +387,7 @@ def context_frame(context: ContextView) -> str:
 def model_frame(model: ModelView) -> str:
     """Return the model that answers next. The picker updates in place, so that nobody loses their place in it."""
     efforts, others = (
-        tuple(Choice(option.value, option.label, option.is_chosen) for option in options)
+        tuple(EffortOption(option.value, option.label, option.is_chosen) for option in options)
         for options in (model.efforts, model.others)
     )
     return ModelFrame(model=model.value, label=model.label, efforts=efforts, others=others).encode()

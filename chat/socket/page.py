@@ -25,7 +25,6 @@ from chat import eventlog
 from chat.cards import pagination, rendering
 from chat.cards.view_models import dom_id
 from chat.conversations import access, commands
-from chat.db_errors import is_outage
 from chat.eventlog import TurnRecord
 from chat.eventlog.read import checkpoint_thinking
 from chat.live.follow import TurnFollower
@@ -35,7 +34,7 @@ from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
 from chat.socket import frames
-from chat.socket.frames import AnnounceFrame, PageFrames, TurnFrame, accepted_frames, error_frame
+from chat.socket.frames import AnnounceFrame, PageFrames, TurnFrame, confirm_frames, error_frame
 from chat.socket.reauthorize import (
     ConversationGoneError,
     PageKey,
@@ -44,6 +43,7 @@ from chat.socket.reauthorize import (
     authorize,
     require_session,
 )
+from chat.texts.db_errors import is_outage
 from chat.turns import queue
 from chat.turns.manager import TurnManager
 from chat.validation import InvalidInputError, check_characters, clean_message, storable
@@ -110,7 +110,7 @@ class PageSession:
 
     async def opened(self, shows: str | None = None) -> list[str]:
         """Return what the page is sent first: the running turn. ``shows``: the newest card that it was loaded with."""
-        running = await self._running()
+        running = await self._find_running()
         newest_id = _newest_of(running)
         if newest_id:
             self._newest_id = newest_id
@@ -165,10 +165,10 @@ class PageSession:
             case "started":
                 self._newest_id = event["turn"]
                 self._may_have_new_settings = False
-                return await self._started(event)
+                return await self._on_start(event)
             case "ended":
                 self._newest_id = self._newest_id if event.get("beside") else event["turn"]
-                return await self._ended(event)
+                return await self._on_end(event)
         return await self._follow(event)
 
     async def reauthorize(self) -> list[str]:
@@ -268,7 +268,7 @@ class PageSession:
 
     # Following a turn
 
-    async def _running(self) -> Running:
+    async def _find_running(self) -> Running:
         turn: TurnState | None = self._manager.live(self._conversation_id)
         beside: TurnState | None = self._manager.live(self._conversation_id, beside=True)
         if turn is None and beside is None:
@@ -323,12 +323,12 @@ class PageSession:
         is_elsewhere = self._frames.sees.scratchpad and not isinstance(turn, LiveTurn)
         return [gate.render_elsewhere_notice(dom_id(turn.public_id))] if is_elsewhere else []
 
-    async def _started(self, event: Event) -> list[str]:
+    async def _on_start(self, event: Event) -> list[str]:
         drawn = []
         for lane in self._lanes:
             if lane.turn and event["turn"] not in (lane.turn.public_id, *_other_of(lane.turn)):
                 drawn += await self._finish(lane, lane.turn)  # its end was lost, or is still on its way
-        turn, beside = await self._running()
+        turn, beside = await self._find_running()
         if turn is None or turn.public_id != event["turn"]:
             return drawn  # over already; its end brings the card
         is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
@@ -336,7 +336,7 @@ class PageSession:
             self._lanes[0].follow(turn)
             drawn += [*self._frames.replace_live(turn), AnnounceFrame(text=_("Working on the answer")).encode()]
         elif is_new:
-            drawn += [*frames.started_frames(event["replaced"]), *await self._show(turn, beside)]
+            drawn += [*frames.start_frames(event["replaced"]), *await self._show(turn, beside)]
             drawn.append(AnnounceFrame(text=_("Working on the answer")).encode())
         else:
             is_followed = self._lanes[0].turn is turn
@@ -376,7 +376,7 @@ class PageSession:
             stored.thinking = await database_sync_to_async(checkpoint_thinking)(turn.id)
         return self._snapshot(lane, stored) if follower.continue_from(stored) else []
 
-    async def _ended(self, event: Event) -> list[str]:
+    async def _on_end(self, event: Event) -> list[str]:
         lane = self._lane_of(event["turn"])
         if lane and lane.follower:
             follower, turn = lane.follower, lane.follower.turn
@@ -445,12 +445,12 @@ class PageSession:
             require = partial(require_session, self.key.session_key)
             submission = await self._manager.submit(self._conversation_id, message, authorize=require)
             if submission.turn_id is not None:
-                return accepted_frames(client_id, appears=submission.started is not None)
+                return confirm_frames(client_id, appears=submission.started is not None)
             # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
-            return [*accepted_frames(client_id, appears=True), await self._queue()]
+            return [*confirm_frames(client_id, appears=True), await self._queue()]
         await authorize(self.key)
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
-        return [*accepted_frames(client_id), *frames.command_frames(answer)]
+        return [*confirm_frames(client_id), *frames.command_frames(answer)]
 
     async def _queue(self) -> str:
         return frames.queue_frame(await database_sync_to_async(queue.queued_messages)(self._conversation_id))
@@ -475,7 +475,7 @@ class PageSession:
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
         self._panel_card = ""
-        return self._snapshots(await self._running())
+        return self._snapshots(await self._find_running())
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was disconnected.
@@ -484,7 +484,7 @@ class PageSession:
         """
         self._must_sync = False
         last = _text_in(form, "last")
-        done, waiting, (turn, beside) = await self._stored()
+        done, waiting, (turn, beside) = await self._read_cards()
         ids = [record.turn.public_id for record in done]
         drawn: list[str]
         if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
@@ -517,14 +517,14 @@ class PageSession:
 
     async def _redraw(self) -> list[str]:
         """Return every card again."""
-        done, waiting, running = await self._stored()
+        done, waiting, running = await self._read_cards()
         self._cards = _cards_of(done)
         return [*self._frames.replace_all(done, running[1]), *await self._show_after_sync(running, ""), waiting]
 
-    async def _stored(self) -> tuple[list[TurnRecord], str, Running]:
+    async def _read_cards(self) -> tuple[list[TurnRecord], str, Running]:
         """Return the finished turns, the queue's frame and the running ones; read again where one ended meanwhile."""
         records, waiting = await _read(self._conversation_id)
-        running = await self._running()
+        running = await self._find_running()
         ran = {
             each.turn.pk
             for record in records
@@ -533,7 +533,7 @@ class PageSession:
         }
         if ran - {turn.id for turn in running if turn}:
             records, waiting = await _read(self._conversation_id)
-            running = await self._running()
+            running = await self._find_running()
         self._newest_id = await _newest_turn_id(self._conversation_id)
         turn = running[0]
         done = [record for record in records if turn is None or record.turn.pk != turn.id]

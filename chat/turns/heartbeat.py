@@ -18,11 +18,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from chat import metrics
-from chat.db_errors import is_outage
 from chat.eventlog import leases, write
-from chat.log_context import request_id, turn_id
 from chat.models import Turn
+from chat.observability import metrics
+from chat.observability.log_context import request_id, turn_id
+from chat.texts.db_errors import is_outage
 from chat.turns.run import TurnRun
 
 logger = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import eventlog, metrics
+from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import actions
 from chat.conversations.learned_facts import learned_facts
@@ -31,9 +31,10 @@ from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.state import Event
 from chat.live.turn import LiveTurn
-from chat.log_context import request_id, turn_id
 from chat.mcp.servers import offered
 from chat.models import Conversation, Turn
+from chat.observability import metrics
+from chat.observability.log_context import request_id, turn_id
 from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from chat import metrics, tracing
 from chat.models import Turn
+from chat.observability import metrics, tracing
 from chat.providers.address import host_of
 from chat.providers.base import Provider, ProviderError
 from reasoning.stream.output import Counters
@@ -133,7 +133,7 @@ class TurnMetrics:
 
 
 @contextmanager
-def model_request(provider: Provider) -> Iterator[tracing.Span]:
+def model_request(provider: Provider) -> Iterator[tracing.TraceSpan]:
     """Count one request to a model service, and trace it."""
     host, code = _host_in(provider.identity), UNFINISHED
     try:

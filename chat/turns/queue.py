@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat import eventlog, metrics
+from chat import eventlog
 from chat.cards.continuation import can_continue
 from chat.conversations import model_choice
 from chat.conversations.actions import refusals_in_words
@@ -26,6 +26,7 @@ from chat.conversations.titles import title_from
 from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim, discard
 from chat.eventlog.read import open_calls
 from chat.models import Conversation, QueuedMessage, Turn
+from chat.observability import metrics
 from chat.turns.requests import planning
 from chat.validation import InvalidInputError, Message, clean_message
 from reasoning.events import AttachedFile, ToolCall

@@ -12,9 +12,9 @@ from django.conf import settings
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay, wait_exponential
 from tenacity.stop import stop_never
 
-from chat import metrics
-from chat.db_errors import is_outage
+from chat.observability import metrics
 from chat.providers.base import ProviderError, Reason
+from chat.texts.db_errors import is_outage
 from reasoning.replay.plan import EgressPlan
 from reasoning.replay.selection import BY_SETTING
 

@@ -21,14 +21,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from chat import eventlog, metrics, tracing
+from chat import eventlog
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import Fact, learned_facts
-from chat.db_errors import lacks_key
 from chat.eventlog import leases, write
 from chat.live.turn import LiveTurn
 from chat.models import Turn
+from chat.observability import metrics, tracing
 from chat.providers.base import Provider, ProviderError, parameter
+from chat.texts.db_errors import lacks_key
 from chat.tools.base import Tool
 from chat.turns import approval, finish
 from chat.turns.metrics import TurnMetrics, note_request

@@ -1,13 +1,13 @@
 """Small filings to parse, and the sections of a document."""
 
-from chat.filings.outline import Block, in_sections
+from chat.filings.outline import SectionBlock, in_sections
 from chat.filings.parse import parse
 
 BODY = "<p>" + "Ordinary text of the section that goes on for a while. " * 6 + "</p>"
 SENTENCE = "The company makes small things and sells them to people who like them. "
 
 
-def sections(document: str, form: str = "10-K") -> list[Block]:
+def sections(document: str, form: str = "10-K") -> list[SectionBlock]:
     """Return the blocks of one document of a form, each with its section."""
     return in_sections(parse(document)[0], form)
 

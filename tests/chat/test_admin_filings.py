@@ -131,7 +131,7 @@ def test_filing_is_never_edited(client):
 def test_incomplete_index_is_reported(client, monkeypatch):
     sent(client, file("plover.htm"))
     before = client.get(LIST).content.decode()
-    monkeypatch.setattr("chat.fts5.SearchIndex.is_in_step", lambda index, connection: False)
+    monkeypatch.setattr("chat.search.fts5.SearchIndex.is_in_step", lambda index, connection: False)
 
     assert "manage.py reindex" not in before
     assert "manage.py reindex" in client.get(LIST).content.decode()

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import User
 from chat import eventlog
 from chat.html import render_markdown
-from chat.link_check import EMPTY, MAX_CHARS, UNKNOWN, may_contain_link
+from chat.html.link_check import EMPTY, MAX_CHARS, UNKNOWN, may_contain_link
 from chat.live import blocks as liveblocks
 from chat.live.blocks import BlockRenderer
 from chat.models import Conversation

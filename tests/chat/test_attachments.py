@@ -120,7 +120,7 @@ def test_picture_that_needs_too_much_memory_is_not_called_damaged(alice, convers
         raise MemoryError
 
     monkeypatch.setattr(uploads, "run_in_process", read_here)
-    monkeypatch.setattr("chat.files.images.Image.open", open_image)
+    monkeypatch.setattr("chat.files.kinds.image.Image.open", open_image)
 
     error = upload(client_of(alice), conversation, "wide.webp", saved(PICTURE, "WEBP")).json()["error"]
 

@@ -8,12 +8,12 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import AsyncClient
 
-from chat.error_texts import turn_error_text
 from chat.eventlog.link_tokens import token_of
 from chat.models import Checkpoint, Conversation, Event
 from chat.providers import openai_responses
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
+from chat.texts.error_texts import turn_error_text
 from reasoning.redaction import RedactionPolicy
 from tests.chat.api_client import streamed
 from tests.chat.asking import ask, owner_of

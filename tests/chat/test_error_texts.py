@@ -6,10 +6,10 @@ from typing import Any, get_args
 import pytest
 from django.utils.translation import override
 
-from chat import error_texts
-from chat.error_texts import TEXTS, error_text, failure_text
 from chat.models import Turn
 from chat.providers.base import Code, ProviderError, Reason
+from chat.texts import error_texts
+from chat.texts.error_texts import TEXTS, error_text, failure_text
 
 PLACE = {"profile": "profile-canary", "key": "KEY_CANARY"}
 PARAMS = {

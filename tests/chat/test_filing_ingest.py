@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from chat.filings.ingest import DEMO_FOLDER, ingest, load_demo, read_document
 from chat.filings.metadata import find_date
-from chat.filings.outline import Block
+from chat.filings.outline import SectionBlock
 from chat.filings.passages import cut_passages
 from chat.filings.submission import MAX_BYTES, MAX_TAGS_AND_LINES, DocumentError
 from chat.models import Filing, Passage
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 from tests.chat.filing_samples import SENTENCE, annual_report, submission
 from tests.factories import make_user
 
@@ -136,7 +136,7 @@ def test_anchors_are_unique_and_stable(before, after):
 
 blocks = st.lists(
     st.builds(
-        Block,
+        SectionBlock,
         section=sections,
         section_title=st.just(""),
         heading=st.just(""),
@@ -157,8 +157,8 @@ def test_passages_lose_no_text_and_stay_short(found):
 
 def test_passage_never_ends_with_the_heads_of_columns():
     rows = [" | 2024", "Assets", *(f"Line {n} of the table | {n},000" for n in range(100))]
-    blocks = [Block("Item 8", "", "", "table", text, table=1) for text in rows]
-    found = cut_passages([Block("Item 8", "", "", "text", "a" * 1080), *blocks])
+    blocks = [SectionBlock("Item 8", "", "", "table", text, table=1) for text in rows]
+    found = cut_passages([SectionBlock("Item 8", "", "", "text", "a" * 1080), *blocks])
 
     assert found[0].text == "a" * 1080
     assert found[1].text.startswith(" | 2024\nAssets\nLine 0")

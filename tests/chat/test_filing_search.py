@@ -9,9 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.filings.ingest import ingest, load_demo
-from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
-from chat.fts5 import PASSAGE_INDEXES, check_passage_indexes
+from chat.filings.search import (
+    SNIPPET_MAX_CHARS,
+    find_companies,
+    match_company,
+    read_passages,
+    search_passages,
+    snippet,
+)
 from chat.models import Passage
+from chat.search.fts5 import PASSAGE_INDEXES, check_passage_indexes
 from chat.tools.base import SearchQuery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engine]
@@ -101,7 +108,7 @@ def test_address_that_is_none_of_ours_gives_nothing(demo, form):
     ],
 )
 def test_companies_are_known_by_their_distinctive_words(text, companies):
-    assert named_in(text, COMPANIES) == companies
+    assert find_companies(text, COMPANIES) == companies
 
 
 @pytest.mark.parametrize(
@@ -116,7 +123,7 @@ def test_companies_are_known_by_their_distinctive_words(text, companies):
     ],
 )
 def test_given_company_is_matched_or_unknown(name, companies):
-    assert matching(name, COMPANIES) == companies
+    assert match_company(name, COMPANIES) == companies
 
 
 def test_snippet_shows_the_words_that_were_searched_for():

@@ -3,7 +3,7 @@
 import pytest
 
 from chat.filings.ingest import read_document
-from chat.filings.outline import Block
+from chat.filings.outline import SectionBlock
 from chat.filings.submission import MAX_BYTES, DocumentError
 from tests.chat.filing_samples import BODY, headed, sections
 
@@ -54,7 +54,7 @@ QUARTERLY_SECTIONS = (
 )
 
 
-def in_order(blocks: list[Block]) -> list[str]:
+def in_order(blocks: list[SectionBlock]) -> list[str]:
     return list(dict.fromkeys(block.section for block in blocks))
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.filings.tables import MAX_COLUMNS, Cell, aligned, join_figures
+from chat.filings.tables import MAX_COLUMNS, Cell, align, join_figures
 from reasoning.citations import is_quoted_in
 from tests.chat.filing_samples import sections
 
@@ -163,7 +163,7 @@ def cells_of(fields: list[tuple[str, int]]) -> list[Cell]:
 @given(tables)
 def test_alignment_loses_nothing_and_preserves_the_order_of_cells(rows):
     before = [cells_of(fields) for fields in rows]
-    after = aligned(before)
+    after = align(before)
 
     assert [" ".join(filter(None, fields)) for fields in after] == [
         " ".join(cell.text for cell in cells) for cells in before

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from chat.html import check_url, render_markdown
-from chat.link_check import EMPTY
+from chat.html.link_check import EMPTY
 from tests.chat.html_reader import read, words
 from tests.chat.xss_urls import URLS
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import html as markup
 
 from chat.html import BlockSplitter, OpenBlock, RenderBudget, render_unfinished
-from chat.link_check import EMPTY
+from chat.html.link_check import EMPTY
 
 WORDS = st.text("abcxyz ", min_size=1, max_size=12).map(str.strip).filter(bool)
 SPANS = st.one_of(

@@ -6,9 +6,9 @@ import nh3
 import pytest
 
 from chat.html import RenderBudget, check_url, render_answer, render_markdown, render_unfinished, sanitize_html
+from chat.html.link_check import EMPTY
 from chat.html.math import ELEMENTS as MATHML
 from chat.html.sanitize import TAGS, is_allowed
-from chat.link_check import EMPTY
 from reasoning.citations import Citation
 from tests.chat import xss_vectors as vectors
 from tests.chat.html_reader import faults, read, read_as_browser

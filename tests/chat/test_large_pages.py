@@ -7,11 +7,10 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import AsyncClient, Client
 
-from chat import page_slots
-from chat.cards import pagination, rendering
+from chat.cards import page_slots, pagination, rendering
+from chat.cards.page_slots import page_slot
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, StoredCard
-from chat.page_slots import page_slot
 from chat.sharing import links
 from chat.sharing.export import Choice
 from tests.chat.asking import signed_in

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from chat.error_texts import failure_text
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.connections import Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
+from chat.texts.error_texts import failure_text
 from tests.chat.streams import failure
 
 PATHS = {

@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from accounts.models import User
 from chat.conversations import model_choice
-from chat.error_texts import turn_error_text
 from chat.models import Conversation, Turn
 from chat.providers.connections import close_clients
+from chat.texts.error_texts import turn_error_text
 from tests.chat.asking import ask, opened_page
 from tests.factories import make_conversation, make_profile, make_turn
 

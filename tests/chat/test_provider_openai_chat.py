@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.error_texts import failure_text
 from chat.providers import ProviderConfig, provider_for
 from chat.providers.base import ProviderRequest
 from chat.providers.connections import NO_KEY, Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
+from chat.texts.error_texts import failure_text
 from reasoning.deltas import RawEnd, RawFields, RawUsage
 from replay_contract_server.fixture import ContractHandle
 from tests.chat.streams import answer, failure, text

@@ -14,9 +14,10 @@ from channels.db import database_sync_to_async
 from django.db import InternalError, OperationalError, connection
 from django.db.backends.signals import connection_created
 
-from chat import db_errors, eventlog
+from chat import eventlog
 from chat.eventlog import write
 from chat.models import Turn
+from chat.texts import db_errors
 from chat.turns import finish, heartbeat, retry, run
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import ask, ended, events_of, send

@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
-from chat import tracing
+from chat.observability import tracing
 from config.tracing import trace_with
 from tests.chat.asking import ask
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from chat import backup
+from chat.management import backup
 from chat.models import SiteSettings
 
 

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from chat.conversations import model_choice
 from chat.conversations.learned_facts import learned_facts
 from chat.conversations.model_choice import ModelChoice
-from chat.error_texts import failure_text
 from chat.model_check import CheckRow, check_model
 from chat.models import ModelProfile
 from chat.providers.base import ProviderError
 from chat.providers.connections import close_clients
+from chat.texts.error_texts import failure_text
 
 # A local server may load the model first.
 TIMEOUT_S = 300.0

@@ -67,7 +67,7 @@ class Command(BaseCommand):
             reason = problem_text(document.problem, document.name)
             self.stderr.write(_("%(file)s was skipped: %(reason)s") % {"file": file, "reason": reason})
             return False
-        self.stdout.write(f"{file.name}: {loaded_line(document)}")
+        self.stdout.write(f"{file.name}: {result_line(document)}")
         return True
 
 
@@ -78,7 +78,7 @@ def files_inside(folder: Path) -> list[Path]:
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
-def loaded_line(document: Document) -> str:
+def result_line(document: Document) -> str:
     count = document.passages.count()
     parts = [str(document), ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count}]
     if document.pages:

@@ -61,7 +61,7 @@ class Command(BaseCommand):
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.stderr.write(_("%(file)s was skipped: %(reason)s") % {"file": file, "reason": reason})
             return False
-        self.stdout.write(loaded_line(file, filing))
+        self.stdout.write(result_line(file, filing))
         return True
 
 
@@ -72,7 +72,7 @@ def files_inside(folder: Path) -> list[Path]:
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
-def loaded_line(file: Path, filing: Filing) -> str:
+def result_line(file: Path, filing: Filing) -> str:
     passages = filing.passages.count()
     sections = filing.passages.order_by().values("section").distinct().count()
     what = ngettext("%(count)d passage", "%(count)d passages", passages) % {"count": passages}

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
 from chat.conversations.search_index import INDEX as CONVERSATIONS
-from chat.fts5 import PASSAGE_INDEXES
+from chat.search.fts5 import PASSAGE_INDEXES
 
 
 class Command(BaseCommand):

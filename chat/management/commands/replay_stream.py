@@ -14,8 +14,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.error_texts import failure_text
 from chat.management.recordings import MAX_BYTES, Recording, RecordingError, read_recording
+from chat.texts.error_texts import failure_text
 from reasoning.deltas import Channel, Delta, RawFields, RawItem, RawUsage
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.normalizer import Normalizer

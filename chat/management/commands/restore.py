@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from chat import backup
+from chat.management import backup
 
 
 class Command(BaseCommand):

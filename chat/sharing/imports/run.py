@@ -30,7 +30,7 @@ from django.utils.translation import gettext as _
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from accounts.models import User
-from chat import db_errors, eventlog
+from chat import eventlog
 from chat.conversations.actions import MAX_TITLE_CHARS
 from chat.conversations.titles import masked_name, title_from
 from chat.eventlog import EndedTurn, leases
@@ -49,6 +49,7 @@ from chat.sharing.imports.reader import (
     shown_name,
 )
 from chat.sharing.imports.turns import Limits
+from chat.texts import db_errors
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError
 

@@ -16,7 +16,7 @@ from django.db import connection
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from chat import metrics
+from chat.observability import metrics
 
 SLOTS = 2
 MAX_WAITING = 50

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from chat.log_context import request_id
+from chat.observability.log_context import request_id
 
 Values = Mapping[str, str | int | None]
 
@@ -26,7 +26,7 @@ class Tracing:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """One span; without a tracer it ignores what it is told."""
 
     _span: Any = None
@@ -53,29 +53,29 @@ def use(tracing: Tracing | None) -> None:
 
 
 @contextmanager
-def _span(name: str, values: Values, *, is_client: bool = False) -> Iterator[Span]:
+def _span(name: str, values: Values, *, is_client: bool = False) -> Iterator[TraceSpan]:
     if _tracing is None:
-        yield Span()
+        yield TraceSpan()
         return
     options = {"kind": _tracing.client} if is_client else {}
     with _tracing.tracer.start_as_current_span(
         name, attributes=values, record_exception=False, set_status_on_exception=False, **options
     ) as span:
-        yield Span(span)
+        yield TraceSpan(span)
 
 
-def turn(public_id: str) -> AbstractContextManager[Span]:
+def turn(public_id: str) -> AbstractContextManager[TraceSpan]:
     """Trace a turn."""
     ids = {"legible.turn.id": public_id, "legible.request.id": request_id.get()}
     return _span("invoke_agent legible", {"gen_ai.operation.name": "invoke_agent", **ids})
 
 
-def model_request(model: str, host: str) -> AbstractContextManager[Span]:
+def model_request(model: str, host: str) -> AbstractContextManager[TraceSpan]:
     """Trace one request to a model service. ``model``: its name as people may see it."""
     service = {"gen_ai.provider.name": "openai", "gen_ai.request.model": model, "server.address": host}
     return _span(f"chat {model}", {"gen_ai.operation.name": "chat", **service}, is_client=True)
 
 
-def tool_call(name: str) -> AbstractContextManager[Span]:
+def tool_call(name: str) -> AbstractContextManager[TraceSpan]:
     """Trace one call of a tool. ``name``: of one that exists, since a model may invent names."""
     return _span(f"execute_tool {name}", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name})

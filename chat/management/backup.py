@@ -87,7 +87,7 @@ def restore(path: Path, *, without_keys: bool = False) -> Manifest:
 
     The caller migrates. ``without_keys``: although keys are missing.
     """
-    with opened(path) as (manifest, database):
+    with open_archive(path) as (manifest, database):
         check(manifest, without_keys=without_keys)
         folder = database_path().parent if connection.vendor == "sqlite" else None
         with tempfile.TemporaryDirectory(prefix=".legible-restore-", dir=folder) as name:
@@ -108,7 +108,7 @@ def restore(path: Path, *, without_keys: bool = False) -> Manifest:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
+def open_archive(path: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
     """Open an archive; yield its manifest and its database."""
     try:
         with tarfile.open(path, "r:gz") as tar:

@@ -19,7 +19,7 @@ from django.db.models import F, FloatField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
 
-from chat.search_text import index_text, is_prefix, subterms
+from chat.search.search_text import index_text, is_prefix, subterms
 
 M = TypeVar("M", bound=Model)
 Join = Literal["AND", "OR"]
