@@ -66,9 +66,11 @@ def select(question: Question, result: ToolMessage) -> tuple[list[ScoredPiece], 
     """Return all candidates, best first, and those that are quoted: none where they speak of somebody else."""
     # A document that doesn't mention the company of the question speaks of somebody else, however alike its words are.
     named = [company for company in result.companies if names_one_of(question.text, [company])]
-    others = [one for one in result.passages if one.is_attached and not names_one_of(f"{one.title} {one.text}", named)]
-    passages = [one for one in result.passages if not named or one not in others]
-    candidates = rank(question, passages)
+    candidates = [
+        one
+        for one in rank(question, result.passages)
+        if not (named and one.passage.is_attached) or names_one_of(f"{one.passage.title} {one.passage.text}", named)
+    ]
     is_record_only = question.asks_record and not question.topics
     if is_record_only or unknown_name(question, result):
         return candidates, []
