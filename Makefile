@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run wheel packages test test-all bench snapshots screenshots cluster docs messages writable gettext
+.PHONY: help run wheel packages test test-all bench eval snapshots screenshots cluster docs messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -40,6 +40,10 @@ test-all: .venv/.dev  ## the same with every slow proof, every browser test, and
 
 bench: .venv/.dev  ## the benchmarks; ratios taken in one run
 	@for each in normaliser turn redaction rendering filings analyst ways page sizing; do $(PY) -m tests.benchmarks.$$each || exit 1; done
+
+eval: .venv/.app  ## ask the questions of FOLDER about its documents; also on TEST_DATABASE_URL, where that is set
+	@test -n "$(FOLDER)" || { echo "Name a folder: make eval FOLDER=path; docs/subsystems/documents.md says what it holds." >&2; exit 1; }
+	@$(PY) manage.py evaluate "$(FOLDER)" $(if $(TEST_DATABASE_URL),--postgresql "$(TEST_DATABASE_URL)") $(OPTIONS)
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
 	@$(PY) -m tests.browser.snapshots $(or $(AGAINST),HEAD)

@@ -122,6 +122,7 @@ def test_settings_are_read_from_the_environment_in_one_place():
 
     assert readers <= {
         "chat/management/backup.py",  # passes it on to PostgreSQL's tools, with the password
+        "chat/management/commands/evaluate.py",  # passes it on to a process with another database
         "config/asgi.py",  # names the settings module
         "config/environment.py",
         "config/env_file.py",  # leaves out what the environment sets already

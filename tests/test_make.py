@@ -34,8 +34,8 @@ def test_help_lists_only_what_works(checkout):
     lines = _make(checkout).stdout.splitlines()
 
     assert [line.split(" - ")[0].strip() for line in lines] == [
-        *("help", "run", "wheel", "packages", "test", "test-all", "bench", "snapshots", "screenshots"),
-        *("cluster", "docs", "messages"),
+        *("help", "run", "wheel", "packages", "test", "test-all", "bench", "eval", "snapshots"),
+        *("screenshots", "cluster", "docs", "messages"),
     ]
 
 

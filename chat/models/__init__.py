@@ -2,6 +2,7 @@
 
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
 from chat.models.document import Collection, Document, DocumentPassage
+from chat.models.evaluation import Evaluation
 from chat.models.filing import Filing, Passage
 from chat.models.mcp import McpServer, McpTool
 from chat.models.model_profile import LearnedFacts, ModelProfile
@@ -17,6 +18,7 @@ __all__ = [
     "ConversationImport",
     "Document",
     "DocumentPassage",
+    "Evaluation",
     "Event",
     "Feedback",
     "Filing",

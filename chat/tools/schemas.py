@@ -25,7 +25,7 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - 4 MB that servers without such tools save
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
-    return extend(Draft202012Validator, {"pattern": None, "patternProperties": None})
+    return extend(Draft202012Validator, {"pattern": None, "patternProperties": None})  # type: ignore[no-untyped-call]
 
 
 def check_schema(schema: Any) -> None:

@@ -239,3 +239,17 @@ async def test_answer_names_what_it_quotes(kind, lead):
 
     assert said.startswith(lead)
     assert "handbook.md" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "is_quoted"),
+    [("The firm had 77 employees.", False), ("Pellworm Ferries had 77 employees.", True)],
+)
+async def test_document_that_does_not_mention_the_company_is_no_answer_about_it(words, is_quoted):
+    of_nobody = {"company": "", "filing": "", "kind": "document", "title": "handbook.md", "url": "/documents/1/#p1"}
+    passages = [passage(1, "We paint our hulls each spring."), passage(2, words, **of_nobody)]
+    tool = json.dumps({"passages": passages, "searched": {"query": "q", "filings": 1}})
+
+    said = text(await respond("How many employees did Pellworm have?", tool))
+
+    assert ("77 employees" in said) == is_quoted

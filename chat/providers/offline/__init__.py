@@ -70,7 +70,7 @@ class OfflineAnalyst:
         self.identity = "offline"
         self.starts_in_reasoning = False
         self.context_limit: int | None = None
-        self._delay_s = delay_ms / 1000
+        self.delay_s = delay_ms / 1000
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what a service of this API would get; here nothing leaves the server."""
@@ -99,7 +99,7 @@ class OfflineAnalyst:
             deltas += [{"content": piece} for piece in _PIECES.findall(write_sections(step, request.instructions))]
         for fields in deltas:
             yield RawFields(fields)
-            await asyncio.sleep(self._delay_s)
+            await asyncio.sleep(self.delay_s)
         yield RawEnd("tool_calls" if isinstance(step, ToolRequest) else "stop", self.model)
 
         # Token counts are estimated, four characters to a token. Thinking is a part of the output.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chat.providers.offline.passages import FiledPassage, ToolMessage, split_sentences
-from chat.providers.offline.question import Question, first_word, stem, words_of
+from chat.providers.offline.question import Question, first_word, names_one_of, stem, words_of
 from chat.providers.offline.ranking import SIGNS, THRESHOLD, ScoredPiece, choose, rank, unknown_name
 
 MAX_QUOTE_CHARS = 600
@@ -64,7 +64,13 @@ FAILED_SEARCH = Reply(
 
 def select(question: Question, result: ToolMessage) -> tuple[list[ScoredPiece], list[ScoredPiece]]:
     """Return all candidates, best first, and those that are quoted: none where they speak of somebody else."""
-    candidates = rank(question, result.passages)
+    # A document that doesn't mention the company of the question speaks of somebody else, however alike its words are.
+    named = [company for company in result.companies if names_one_of(question.text, [company])]
+    candidates = [
+        one
+        for one in rank(question, result.passages)
+        if not (named and one.passage.is_attached) or names_one_of(f"{one.passage.title} {one.passage.text}", named)
+    ]
     is_record_only = question.asks_record and not question.topics
     if is_record_only or unknown_name(question, result):
         return candidates, []

@@ -1,0 +1,1 @@
+"""How well questions about a folder of documents are answered: found, quoted, cited, refused, and how fast."""
