@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import Any, Literal
 
 from reasoning.citations import Citation, Source, citation_from_json, citation_to_json
-from reasoning.redaction import SECRETS_ONLY, Redactor
+from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
 from reasoning.redaction.policy import DEFAULT, TRUNCATED
 from reasoning.scratchpad import Scratchpad
 
@@ -61,7 +61,8 @@ class ToolTraceStep:
     """One finished step, or one that waits for a decision, redacted. ``redactions`` counts what was masked, by kind.
 
     ``output`` is what people read of the result. ``call_id`` and ``digest`` are set where the step waits: under them
-    the call is decided (product 26, 48). ``omitted`` is 0, or the number of steps that this one represents: those for
+    the call is decided (product 26, 48). ``question``: what it asks its user then, ``message`` and the ``fields`` of a
+    form; None where it only asks. ``omitted`` is 0, or the number of steps that this one represents: those for
     which a trace had no room. ``response`` is the step of its turn whose response made the call, where that is known:
     calls of one response were made together. No JSON form has it.
     """
@@ -78,6 +79,7 @@ class ToolTraceStep:
     output: str = ""
     call_id: str = ""
     digest: str = ""
+    question: Mapping[str, Any] | None = None
     response: int | None = None
     _: KW_ONLY
     created_by: InitVar[object]
@@ -115,6 +117,7 @@ def finish(
     output: str = "",
     call_id: str = "",
     digest: str = "",
+    question: Mapping[str, Any] | None = None,
 ) -> ToolTraceStep:
     """End a step: name, arguments, error and snippets come out redacted, the first three sources as citations.
 
@@ -142,8 +145,17 @@ def finish(
         redactions=dict(redactor.counts + snippets.counts),
         call_id=call_id,
         digest=digest,
+        question=_redacted_question(question),
         created_by=_CREATED_HERE,
     )
+
+
+def _redacted_question(question: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if question is None:
+        return None
+    texts = ("label", "help")
+    fields = [{**field, **{name: redact_text(field[name]) for name in texts}} for field in question["fields"]]
+    return {"message": redact_text(question["message"]), "fields": fields}
 
 
 def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
@@ -169,6 +181,8 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
         form["output"] = step.output
     if step.call_id:
         form |= {"callId": step.call_id, "digest": step.digest}
+    if step.question:
+        form["question"] = step.question
     return form
 
 
@@ -187,6 +201,7 @@ def step_from_json(form: Mapping[str, Any], *, response: int | None = None) -> T
         output=form.get("output", ""),
         call_id=form.get("callId", ""),
         digest=form.get("digest", ""),
+        question=form.get("question"),
         response=response,
         created_by=_CREATED_HERE,
     )

@@ -3,6 +3,6 @@
 Each module registers its own. Nothing encrypted is shown: no thinking, raw arguments or results (product 14).
 """
 
-from chat.admin import conversations, documents, evaluations, filings, model_profiles, sharing, site_settings
+from chat.admin import conversations, documents, evaluations, filings, mcp, model_profiles, sharing, site_settings
 
-__all__ = ["conversations", "documents", "evaluations", "filings", "model_profiles", "sharing", "site_settings"]
+__all__ = ["conversations", "documents", "evaluations", "filings", "mcp", "model_profiles", "sharing", "site_settings"]

@@ -9,6 +9,7 @@ from functools import reduce
 from operator import attrgetter, or_
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -22,6 +23,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin, ReadOnlyMixin
 from chat.models import Conversation
+from chat.providers.address import host_of
 from chat.texts.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
@@ -117,3 +119,25 @@ def count_rows(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
 def title_of(conversation: Conversation) -> str:
     """Return a masked title (product 12)."""
     return redact_text(conversation.title) or _("Untitled")
+
+
+def key_refusal(variable: str, address: str) -> str:
+    """Return why a key may not be sent to an address: the operator has not bound it to that host. Empty: it may."""
+    keys = settings.MODEL_KEYS
+    if not variable or variable in keys.variables_for(address):
+        return ""
+    words = {
+        "variable": variable,
+        "host": host_of(address),
+        "hosts": ", ".join(keys.hosts_of(variable)),
+        "variables": ", ".join(keys.variables_for(address)) or _("no variable"),
+    }
+    message = (
+        _("%(variable)s may not be sent to %(host)s: it is for %(hosts)s. Variables for this host: %(variables)s.")
+        if words["hosts"]
+        else _(
+            "%(variable)s may not be sent to %(host)s: MODEL_KEYS does not list it. "
+            "Variables for this host: %(variables)s."
+        )
+    )
+    return message % words

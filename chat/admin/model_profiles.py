@@ -22,6 +22,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
+from chat.admin.base import key_refusal
 from chat.conversations import model_choice
 from chat.model_check import MAX_CONTEXT, MIN_CONTEXT, check_model
 from chat.models import LearnedFacts, ModelProfile
@@ -143,33 +144,12 @@ class ModelProfileForm(forms.ModelForm):
         except InvalidAddressError as error:
             raise forms.ValidationError(address_text(error.problem)) from error
 
-    def check_key(self, variable: str, address: str) -> None:
-        """Refuse a key that the operator has not bound to the host of this address: it would be sent there."""
-        keys = settings.MODEL_KEYS
-        if not variable or variable in keys.variables_for(address):
-            return
-        words = {
-            "variable": variable,
-            "host": host_of(address),
-            "hosts": ", ".join(keys.hosts_of(variable)),
-            "variables": ", ".join(keys.variables_for(address)) or _("no variable"),
-        }
-        message = (
-            _("%(variable)s may not be sent to %(host)s: it is for %(hosts)s. Variables for this host: %(variables)s.")
-            if words["hosts"]
-            else _(
-                "%(variable)s may not be sent to %(host)s: MODEL_KEYS does not list it. "
-                "Variables for this host: %(variables)s."
-            )
-        )
-        self.add_error("api_key_env", message % words)
-
     def clean(self) -> dict[str, Any]:
         found = super().clean() or self.cleaned_data
         if found.get("is_default") and not found.get("is_enabled"):
             self.add_error("is_default", _("The default must be offered as well."))
-        if "base_url" in found and "api_key_env" in found:
-            self.check_key(found["api_key_env"], found["base_url"])
+        if "base_url" in found and (refusal := key_refusal(found.get("api_key_env", ""), found["base_url"])):
+            self.add_error("api_key_env", refusal)
         return found
 
     def _get_validation_exclusions(self) -> set[str]:

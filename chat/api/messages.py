@@ -39,6 +39,7 @@ from chat.models import Conversation, Turn
 from chat.observability import metrics
 from chat.sharing.export import envelope_of, envelopes_of, question_form, thinking_form
 from chat.turns import queue
+from chat.turns.approval import Given
 from chat.turns.manager import turn_manager
 from chat.validation import CLIENT_ID_CHARS, InvalidInputError, Message, clean_message
 from reasoning.envelope import envelope
@@ -131,7 +132,8 @@ async def decide(
 ) -> HttpResponseBase:
     """Decide on the tool call that waits: 204; 409 where it doesn't wait, or another one does.
 
-    ``{"decision": "allow"|"deny"|"always", "digest"}``: the digest as it was shown.
+    ``{"decision": "allow"|"deny"|"always", "digest", "answers"?}``: the digest as it was shown; ``answers`` to the
+    question of the step, if it has one.
     """
     found = await get_conversation(person, conversation_id)
     turn = await found.turns.filter(pk=turn_id).afirst()
@@ -153,8 +155,9 @@ async def decide_in_chat(
 
 
 async def _decide(request: HttpRequest, turn: Turn, call_id: str) -> HttpResponseBase:
-    body = read_body(request, ("decision", "digest"))
-    await turn_manager.decide(turn, call_id, body.get("decision"), body.get("digest"))
+    body = read_body(request, ("decision", "digest", "answers"))
+    given = Given(values=body.get("answers", {}))
+    await turn_manager.decide(turn, call_id, body.get("decision"), body.get("digest"), given)
     return HttpResponse(status=204)
 
 

@@ -36,6 +36,7 @@ from chat.html import cite_label, reader_url, renumber_citations
 from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
 from chat.texts.stored_text import reading_results, translate_stored
+from chat.tools.questions import field_from_json
 from reasoning.citations import Citation, citation_numbers, find_quotation
 from reasoning.envelope import AnswerRecord
 from reasoning.events import attached_file
@@ -334,7 +335,10 @@ def _approval_view(live: TurnState) -> StepView | None:
     if live.approval is None:
         return None
     url = reverse("chat:decide", args=[live.conversation_id, live.id, live.approval.call_id])
-    return replace(step_view(live.approval), decide_url=f"{url}?digest={live.approval.digest}")
+    view = replace(step_view(live.approval), decide_url=f"{url}?digest={live.approval.digest}")
+    if question := live.approval.question:
+        view = replace(view, question=question["message"], fields=tuple(map(field_from_json, question["fields"])))
+    return view
 
 
 def _live_answer(live: TurnState) -> tuple[rendering.ShownAnswer, SafeString]:

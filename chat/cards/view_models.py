@@ -12,6 +12,7 @@ from typing import Literal
 
 from django.utils.safestring import SafeString
 
+from chat.tools.questions import Field
 from reasoning.citations import SourceKind
 from reasoning.visibility import Visibility
 
@@ -113,6 +114,8 @@ class StepView:
     more_label: str = ""  # "5 more"
     error: str = ""
     output: str = ""  # what the call came to, in a line
+    question: str = ""  # that a call asks its user, with a form
+    fields: tuple[Field, ...] = ()
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
     response: int | None = None  # as ``ToolTraceStep`` has it
     results: int = 0

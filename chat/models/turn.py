@@ -53,6 +53,9 @@ class Turn(models.Model):
     waiting_digest = models.CharField(max_length=64, blank=True, editable=False)
     waiting_until = models.DateTimeField(null=True, blank=True, editable=False)
     call_decision = models.CharField(max_length=10, blank=True, editable=False)
+    # Where the call asks its owner something: the schema of the answers, and those they gave.
+    waiting_schema = models.JSONField(null=True, blank=True, editable=False)
+    sealed_answers = models.BinaryField(null=True, editable=False)
     # Why it failed or is not complete, or what there is to remark; worded by chat.texts.error_texts when it is shown.
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_reason = models.CharField(_("error reason"), max_length=40, blank=True)

@@ -30,6 +30,7 @@ from chat.eventlog.attachments import attached_to
 from chat.html import arender
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back
+from chat.turns.approval import Given
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
 from reasoning.trace import step_to_json
@@ -102,7 +103,11 @@ async def decide(
     """Allow or deny the tool call that waits: ``decision`` is allow, deny or always, ``?digest=`` as shown."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
     try:
-        await turn_manager.decide(turn, call_id, request.POST.get("decision"), request.GET.get("digest"))
+        answers = {
+            name.removeprefix("answer."): values for name, values in request.POST.lists() if name.startswith("answer.")
+        }
+        decided = (request.POST.get("decision"), request.GET.get("digest"))
+        await turn_manager.decide(turn, call_id, *decided, Given(form=answers))
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id, dom_id(turn.public_id))

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -24,8 +24,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chat.eventlog.answers import open_answers, seal_answers
 from chat.models import Conversation, Turn
 from chat.tools.base import Tool
+from chat.tools.questions import UnfitAnswerError, answers_of, checked_answers
 from chat.turns.retry import retry_on_db_outage
 from chat.validation import InvalidInputError
 from reasoning.events import ToolCall
@@ -40,10 +42,14 @@ MAX_SHAPE_CHARS = 300
 
 
 class Decision(NamedTuple):
-    """``by``: ``user``; ``always``, what the user said of an earlier call; or ``timeout``."""
+    """``by``: ``user``; ``always``, what the user said of an earlier call; or ``timeout``.
+
+    ``answers``: to the question that a call has asked.
+    """
 
     decision: Literal["allow", "deny"]
     by: str
+    answers: Mapping[str, Any] | None = None
 
 
 def needs_approval(tool: Tool) -> bool:
@@ -54,7 +60,7 @@ def needs_approval(tool: Tool) -> bool:
 def digest_of(turn: Turn, public_id: str, call: ToolCall, shown: ToolTraceStep) -> str:
     """Return what a decision on a call is bound to: its exact arguments, and what its user is shown of them."""
     form = step_to_json(shown)
-    seen = {name: form[name] for name in ("tool", "args")}
+    seen = {name: form.get(name) for name in ("tool", "args", "question")}
     bound = [turn.public_id, public_id, call.name, _canonical(call.arguments), seen]
     return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
 
@@ -73,10 +79,26 @@ def shape_of(call: ToolCall) -> str:
     return shape
 
 
-def decide(turn: Turn, call_id: str, decision: object, digest: object) -> None:
+class Given(NamedTuple):
+    """Answers to the question of a call: as a form has them, or as a script gives them."""
+
+    form: Mapping[str, Sequence[str]] = {}
+    values: object = None
+
+    def fitting(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the answers as JSON. Raises InvalidInputError."""
+        try:
+            return answers_of(schema, self.form) if self.values is None else checked_answers(schema, self.values)
+        except UnfitAnswerError as error:
+            message = _("answers: %(reason)s.") % {"reason": error}
+            raise InvalidInputError("invalid_answers", message, field="answers") from error
+
+
+def decide(turn: Turn, call_id: str, decision: object, digest: object, given: Given) -> None:
     """Decide on the call that waits. The first decision counts. Raises InvalidInputError.
 
-    ``digest``: the one that was shown with the call. Another one is refused, since the call is then another.
+    ``digest``: the one that was shown with the call. Another one is refused, since the call is then another. ``given``:
+    answers to a question that the call has asked; it is answered by allow.
     """
     if decision not in DECISIONS:
         message = _("decision: allow, deny or always is needed.")
@@ -89,7 +111,11 @@ def decide(turn: Turn, call_id: str, decision: object, digest: object) -> None:
     waiting = waiting.filter(waiting_call=call_id) if call_id and "\x00" not in call_id else waiting.none()
     # In one statement: of two pages that decide at once, one is answered that it was too late.
     decided = waiting.filter(waiting_digest=digest.replace("\x00", ""), waiting_until__gt=timezone.now())
-    if decided.update(call_decision=decision):
+    fields: dict[str, Any] = {"call_decision": decision}
+    schema = decided.values_list("waiting_schema", flat=True).first()
+    if schema is not None and decision != "deny":
+        fields = {"call_decision": "allow", "sealed_answers": seal_answers(given.fitting(schema))}
+    if decided.update(**fields):
         return
     if waiting.exclude(waiting_digest=digest.replace("\x00", "")).exists():
         raise InvalidInputError("changed_call", _("This isn’t the call that was shown to you. Look at it again."))
@@ -134,18 +160,23 @@ class ApprovalGate:
         """Say whether the owner has allowed calls of this shape in the conversation for good."""
         return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, shape_of(call))))
 
-    async def wait(self, public_id: str, call: ToolCall, digest: str) -> Decision:
-        """Wait for the decision on a call; where none comes in time, it is denied."""
+    async def wait(
+        self, public_id: str, call: ToolCall, digest: str, schema: Mapping[str, Any] | None = None
+    ) -> Decision:
+        """Wait for the decision on a call; where none comes in time, it is denied.
+
+        ``schema``: of the answers to a question that the call has asked.
+        """
         clock = asyncio.get_running_loop().time
         self.is_waiting = True
         try:
-            deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest))
+            deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest, schema))
             while True:
                 self._woken.clear()
                 is_late = clock() >= deadline
                 take = partial(_take_decision, self._turn, digest, shape_of(call), is_last=is_late)
-                if decision := await retry_on_db_outage(take):
-                    return Decision("deny" if decision == "deny" else "allow", "user")
+                if decided := await retry_on_db_outage(take):
+                    return decided
                 if is_late:
                     return Decision("deny", "timeout")
                 with suppress(TimeoutError):
@@ -185,29 +216,33 @@ def _is_allowed_here(turn: Turn, shape: str) -> bool:
     return bool(shape) and shape in allowed
 
 
-def _begin(turn: Turn, public_id: str, digest: str) -> float:
+def _begin(turn: Turn, public_id: str, digest: str, schema: Mapping[str, Any] | None) -> float:
     """Let a call wait; return for how many seconds. One that waited when its process died goes on waiting."""
     row, now = Turn.objects.filter(pk=turn.pk), timezone.now()
     until = row.filter(waiting_call=public_id, waiting_digest=digest).values_list("waiting_until", flat=True).first()
     if until is None:
         until = now + timedelta(seconds=settings.APPROVAL_TIMEOUT_S)
-        row.update(waiting_call=public_id, waiting_digest=digest, waiting_until=until, call_decision="")
+        fresh = {"call_decision": "", "waiting_schema": schema, "sealed_answers": None}
+        row.update(waiting_call=public_id, waiting_digest=digest, waiting_until=until, **fresh)
     return (until - now).total_seconds()
 
 
-def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> str:
-    """Return the decision and end the waiting; empty where there is none. ``is_last``: none is accepted any more."""
+def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> Decision | None:
+    """Return the decision and end the waiting; None where there is none. ``is_last``: none is accepted any more."""
     waiting = Turn.objects.filter(pk=turn.pk, waiting_digest=digest)
     # In one statement: a decision that comes at this moment is accepted or refused, never lost.
     if is_last and waiting.filter(call_decision="").update(waiting_call="", waiting_digest=""):
-        return ""
-    decision = waiting.values_list("call_decision", flat=True).first() or ""
+        return None
+    found = waiting.values_list("call_decision", "sealed_answers").first()
+    if not found or not found[0]:
+        return None
+    decision, sealed = found
     if decision == "always" and shape:
         with transaction.atomic():
             conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
             conversation.allowed_tools = sorted({*conversation.allowed_tools, shape})
             conversation.save(update_fields=["allowed_tools"])
-    if decision:
-        # From here on a second click finds nothing that waits.
-        waiting.update(waiting_call="", waiting_digest="")
-    return decision
+    answers = open_answers(sealed)
+    # From here on a second click finds nothing that waits.
+    waiting.update(waiting_call="", waiting_digest="", sealed_answers=None)
+    return Decision("deny" if decision == "deny" else "allow", "user", answers)

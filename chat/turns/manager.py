@@ -48,6 +48,7 @@ from reasoning.scratchpad import Scratchpad
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 STOP_WITHIN_S = 5.0
+NOTHING_GIVEN = approval.Given()
 RESUBSCRIBE_AFTER_S, POLL_INTERVAL_S = 1.0, 0.5
 DeliverScratchpad = Callable[[LiveTurn, Scratchpad, bool], None]  # True: more of it comes, with this again
 
@@ -228,12 +229,14 @@ class TurnManager:
                 await publish_stop(turn.pk)
         return bool(turns)
 
-    async def decide(self, turn: Turn, call_id: str, decision: object, digest: object) -> None:
+    async def decide(
+        self, turn: Turn, call_id: str, decision: object, digest: object, given: approval.Given = NOTHING_GIVEN
+    ) -> None:
         """Allow or deny the tool call of a turn that waits for it, wherever it runs. Raises InvalidInputError.
 
-        ``digest``: of what was shown. The caller has authorized it.
+        ``digest``: of what was shown; ``given``: answers to what the call asks. The caller has authorized it.
         """
-        await database_sync_to_async(approval.decide)(turn, call_id, decision, digest)
+        await database_sync_to_async(approval.decide)(turn, call_id, decision, digest, given)
         if run := self._runs.get((turn.conversation_id, turn.is_beside)):
             run.approvals.wake()
         else:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from math import ceil
 from typing import Any
@@ -31,6 +31,8 @@ from chat.observability import metrics, tracing
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.texts.db_errors import lacks_key
 from chat.tools.base import Tool
+from chat.tools.questions import MAX_MESSAGE_CHARS, check_question, fields_of
+from chat.tools.schemas import UnfitSchemaError
 from chat.turns import approval, finish
 from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
@@ -109,6 +111,7 @@ class RunningCall:
     tool: Tool | None
     at: int
     public_id: str
+    questions: int = 0  # to its user, so far
     done: ToolCallResult | None = None
 
     @property
@@ -507,6 +510,7 @@ class TurnRun:
                 tool,
                 scratchpad=machine.scratchpad,
                 conversation_id=self.turn.conversation_id,
+                ask=partial(self._ask_question, machine, running),
                 searches_all=self.started.choice.config.is_offline,  # it knows one search
             )
             if done.trace.status != "ok":
@@ -540,25 +544,51 @@ class TurnRun:
         elif not self.approvals.may_ask():
             return NOT_ASKED
         else:
-            decided = await self._wait_for_decision(machine, running, tool)
+            decided = await self._stoppable(self._wait_for_decision(machine, running, tool))
         await self._append([_decision_event(call, decided)])
         if decided.decision == "allow":
             return None
         return DENIED_LATE if decided.by == "timeout" else DENIED
 
-    async def _wait_for_decision(self, machine: TurnMachine, running: RunningCall, tool: Tool) -> approval.Decision:
+    async def _wait_for_decision(
+        self,
+        machine: TurnMachine,
+        running: RunningCall,
+        tool: Tool,
+        question: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> approval.Decision:
         call, public_id = running.call, running.public_id
-        shown = partial(waiting_step, call, tool, call_id=public_id, scratchpad=machine.scratchpad)
+        if question:
+            running.questions += 1
+            public_id = f"{public_id}.{running.questions}"
+        shown = partial(waiting_step, call, tool, call_id=public_id, question=question, scratchpad=machine.scratchpad)
         digest = approval.digest_of(self.turn, public_id, call, shown())
         self.live.step_started(running.at, call.name, call.step)
         self.live.show_approval(shown(digest=digest))
         self.live.show_status(WAITING_FOR_USER, announce=True)
         try:
-            decided: approval.Decision = await self._stoppable(self.approvals.wait(public_id, call, digest))
-            return decided
+            return await self.approvals.wait(public_id, call, digest, schema)
         finally:
             if not self.is_handed_over:
                 self.live.show_approval(None)
+
+    async def _ask_question(
+        self, machine: TurnMachine, running: RunningCall, message: str, schema: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Ask the owner of the turn something that a running call wants to know; None where they decline."""
+        try:
+            check_question(schema)
+        except UnfitSchemaError as error:
+            logger.warning("question of a tool not asked", extra={"tool": running.call.name, "error": str(error)})
+            return None
+        if running.tool is None or not self.approvals.may_ask():
+            return None
+        fields = [asdict(field) for field in fields_of(schema)]
+        question = {"message": message[:MAX_MESSAGE_CHARS], "fields": fields}
+        decided = await self._wait_for_decision(machine, running, running.tool, question, schema)
+        self.live.show_status(USING_A_TOOL)
+        return decided.answers if decided.decision == "allow" else None
 
     def _refused(self, machine: TurnMachine, running: RunningCall, why: tuple[str, str]) -> ToolCallResult:
         return refuse_tool_call(running.call, running.tool, *why, scratchpad=machine.scratchpad)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 MAX_OUTPUT_CHARS = 20_000
 CUT = "\n(truncated)"
 BAD_RESULT = gettext_noop("The tool’s result was not what it declares.")
+Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
 
 
@@ -75,22 +76,25 @@ async def execute_tool_call(
     *,
     scratchpad: Scratchpad,
     conversation_id: uuid.UUID,
+    ask: Ask,
     searches_all: bool = False,
 ) -> ToolCallResult:
     """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again.
 
-    ``searches_all``: every search is one of all kinds of sources.
+    ``ask`` asks the owner of the turn for the tool, whose time then rests. ``searches_all``: every search is one of all
+    kinds of sources.
     """
     step = _start(call, tool, scratchpad)
     if tool is None:
         name = call.name[:80]
         return _fail(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
-        async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
+        async with asyncio.timeout(settings.TOOL_TIMEOUT_S) as limit:
             context = ToolContext(
                 search=partial(_search, conversation_id, searches_all),
                 read=partial(_read, conversation_id),
                 entries=partial(_entries, conversation_id),
+                ask=partial(_ask, limit, ask),
             )
             output = await tool.call(call.arguments, context)
         if tool.output_schema is not None and (misfit := first_error(tool.output_schema, output.structured)):
@@ -120,11 +124,25 @@ def _start(call: ToolCall, tool: Tool | None, scratchpad: Scratchpad) -> trace.O
 
 
 def waiting_step(
-    call: ToolCall, tool: Tool, *, call_id: str, digest: str = "", scratchpad: Scratchpad
+    call: ToolCall,
+    tool: Tool,
+    *,
+    call_id: str,
+    digest: str = "",
+    question: Mapping[str, Any] | None = None,
+    scratchpad: Scratchpad,
 ) -> trace.ToolTraceStep:
     """Return ``call`` as people see it before they decide on it, under ``call_id`` and ``digest``."""
     step = _start(call, tool, scratchpad)
-    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id, digest=digest)
+    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id, digest=digest, question=question)
+
+
+async def _ask(limit: asyncio.Timeout, ask: Ask, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    limit.reschedule(None)
+    try:
+        return await ask(message, schema)
+    finally:
+        limit.reschedule(asyncio.get_running_loop().time() + settings.TOOL_TIMEOUT_S)
 
 
 def refuse_tool_call(
