@@ -76,17 +76,24 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find`` runs on a text in which one of the triggers was seen."""
+    """``find`` runs on a text in which one of the triggers was seen.
+
+    Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
+    """
 
     name: str
     triggers: frozenset[str]
+    examples: tuple[str, str]
     find: Callable[[str], Iterable[Span]]
 
 
 def pattern_rule(
     name: str,
     triggers: str,
-    *patterns: re.Pattern[str],
+    examples: tuple[str, str],
+    pattern: str,
+    *,
+    kind: str = "secret",
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
     strip: bool = False,
     needs: str = "",
@@ -97,22 +104,20 @@ def pattern_rule(
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
     Texts without the string ``needs`` are skipped. ``retry`` searches again behind the name of a rejected finding.
     """
+    search = re.compile(pattern).search
 
     def find(text: str) -> Iterator[Span]:
-        if needs not in text:
-            return
-        for pattern in patterns:
-            start = 0
-            while found := pattern.search(text, start):
-                group = "secret" if "secret" in pattern.groupindex and found["secret"] is not None else "value"
-                value = strip_punctuation(found[group]) if strip else found[group]
-                start = max(found.end(), start + 1)
-                if not is_inert(value) and accept(found, value):
-                    yield Span(found.start("value"), found.start(group) + len(value))
-                elif retry:
-                    start = found.end("name")  # another name may be in what this one took for its value
+        start = 0 if needs in text else len(text) + 1
+        while found := search(text, start):
+            group = "secret" if found.groupdict().get("secret") is not None else "value"
+            value = strip_punctuation(found[group]) if strip else found[group]
+            start = max(found.end(), start + 1)
+            if (kind != "secret" or not is_inert(value)) and accept(found, value):
+                yield Span(found.start("value"), found.start(group) + len(value), kind)
+            elif retry:
+                start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(name, frozenset(triggers.split()), find)
+    return Rule(name, frozenset(triggers.split()), examples, find)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -320,6 +325,11 @@ def class_changes(value: str) -> float:
     """Return the share of neighbours of different class (lower case, capital, digit, other), 0 to 1."""
     start = value[:256]
     return len(_CLASS_CHANGE.findall(start)) / max(len(start) - 1, 1)
+
+
+def longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
 
 
 def is_word(value: str) -> bool:

@@ -151,4 +151,11 @@ def table_window(words: int) -> re.Pattern[str]:
 
 
 TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096, needs=HAS_ROWS),)
-RULES = (Rule("column of secrets", frozenset({"table", "name"}), find_secret_cells),)
+RULES = (
+    Rule(
+        "column of secrets",
+        frozenset({"table", "name"}),
+        ("user,password\nanna,{password}", "| Key | Value |\n|---|---|\n| Revenue | 416,161 |"),
+        find_secret_cells,
+    ),
+)
