@@ -113,7 +113,7 @@ _COPULAS = wordset(
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
 _USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
-_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_]?)*+\d{0,2}")
+_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
@@ -170,7 +170,7 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name) and classify(name) is KeyKind.SECRET
-    if is_expression(value) and not quoted:
+    if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
     if is_plain_name(name):
         return is_random(value, min_chars=10) or (quoted and is_mixed(value) and len(value) >= 8)

@@ -126,6 +126,7 @@ _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
+_WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}[/_-]?){2,}")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 # Behind these a value follows, not a sentence.
@@ -162,6 +163,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             r"\n\s*\"{3}", lead["open"]
         ):
             return None
+        if quote[1] * 2 == lead["open"][-2:] and text[start : start + 1] in tuple(" :,;)]}."):
+            return None  # an empty value
         # `name=` where the quote ends what was opened before the name
         before = text[lead.start() - 1 : lead.start()]
         if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
@@ -200,7 +203,7 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
     name, separator = lead["name"], lead["sep"]
     if kind is not KeyKind.SECRET:
         return not is_expression(value) and (
-            is_random(value, min_chars=WEAK_MIN_CHARS)
+            is_random(value, min_chars=WEAK_MIN_CHARS) and " " not in value
             if kind is KeyKind.WEAK and separator[-1] != ","
             else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
         )
@@ -272,7 +275,11 @@ def is_secret_in_prose(name: str, value: str) -> bool:
         return False
     if PASSWORD_NAME.search(name):
         return len(value) >= 3
-    return (is_mixed(value) and len(value) >= 6) or is_random(value) or (len(value) >= 16 and not value.islower())
+    return (
+        (is_mixed(value) and len(value) >= 6)
+        or is_random(value)
+        or (len(value) >= 16 and not value.islower() and not _WORDS.fullmatch(value))
+    )
 
 
 def names_secret(name: str, *, looks_secret: bool) -> bool:
@@ -439,7 +446,8 @@ RULES = (
         "authorization header",
         "header",
         ("Authorization: Splunk {key}", "Authorization: Basic <credentials>"),
-        r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}"
+        r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}"
+        r"(?:(?:[:=]|=>){1,2}|(?<=[\"'`]),|(?<=[\"'`] ),)[ \t]{0,4}"
         r"(?:[bruf](?=[\"'])|[\"'`*\\]){0,5}(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
         rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)",
         accept=is_authorization,

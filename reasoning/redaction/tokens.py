@@ -157,6 +157,7 @@ _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
     r"AAAA[BCE][0-9A-Za-z]"
     r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
+_NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 # A digest of a lock file, or data: of an address.
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
 
@@ -200,7 +201,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
     start = run[:128]
-    if has_words(start) or is_in_path(found.string, found.start()):
+    if _NAMED_DIGEST.fullmatch(run) or has_words(start) or is_in_path(found.string, found.start()):
         return False
     lower, upper, count = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
     if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45:
