@@ -420,7 +420,7 @@ RULES: Final = (
         r"(?P<value>\+(?:\d{8,15}(?!\d)|\d{1,3}(?:[ .\-\xa0]?\(\d{1,4}\))?(?:[ .\-/\xa0]?\d{1,4}){2,6}(?!\d)))",
         kind="phone",
         accept=is_phone,
-        needs="+",
+        needs=r"\+",
     ),
     pattern_rule(
         "North American phone",

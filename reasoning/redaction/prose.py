@@ -259,12 +259,14 @@ TRIGGERS: Final = (
     Trigger(
         "login",
         wordset(
-            "login log user username userid account credential credentials creds machine benutzer benutzername"
-            " zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang logged sign signed"
+            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang"
+            " logged sign signed"
         ),
         window=next_words(9),
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
+    # No rule's: what is said of a user belongs to the window of the password behind it.
+    Trigger("user", wordset("user username userid account machine benutzer benutzername"), window=next_words(9)),
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
@@ -298,6 +300,7 @@ RULES: Final = (
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
         r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
+        needs=r"\d{3}",
     ),
     pattern_rule(
         "code before its name",
@@ -305,6 +308,7 @@ RULES: Final = (
         ("G-{} is your verification code.\t493817", "we used 4711 as the area code"),
         r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:(?:is|ist|lautet)\s{1,4}(?:your|the|ihr|dein|der)|as\s{1,4}(?:your|my))"
         r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)",
+        needs=r"\d{4}",
     ),
     pattern_rule(
         "login with a password",

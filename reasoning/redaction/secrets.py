@@ -353,7 +353,7 @@ TRIGGERS = (
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
-    Trigger("scheme", wordset("basic apikey api"), window=next_words(2)),
+    Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
@@ -408,6 +408,7 @@ RULES = (
         r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
         r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
         accept=lambda _found, value: "[redacted" not in value,
+        needs=r"hooks?|/bot|google|ifttt",
     ),
     pattern_rule(
         "path of a webhook",
@@ -470,6 +471,7 @@ RULES = (
         r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
         r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
         accept=is_no_number,
+        needs=r"-[uU]|-user",
     ),
     pattern_rule(
         "password behind -p",
@@ -477,6 +479,7 @@ RULES = (
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
         r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
         accept=is_no_number,
+        needs=r"-p",
     ),
     pattern_rule(
         "mysql",
@@ -484,6 +487,7 @@ RULES = (
         ("mysql -u root -p{password} app", "mysql -u root -p shop"),
         r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
         accept=is_no_number,
+        needs=r"-p",
     ),
     pattern_rule(
         "command with a password",
@@ -499,6 +503,7 @@ RULES = (
         ("openssl enc -aes-256-cbc -k {password} -in a -out b", "openssl rand -hex 32"),
         r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)",
         accept=is_no_number,
+        needs=r"openssl",
     ),
     pattern_rule(
         "SNMP community",
@@ -506,6 +511,7 @@ RULES = (
         ("snmpd.conf: rocommunity {password} 10.0.0.0/8", "SNMP communities of devices"),
         r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)",
         accept=is_no_number,
+        needs=r"(?i:community)",
     ),
     pattern_rule(
         "secret in a pipe",
@@ -514,6 +520,7 @@ RULES = (
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
         accept=is_no_number,
+        needs=r"[|>]",
     ),
     pattern_rule(
         "here string",
@@ -524,6 +531,7 @@ RULES = (
         ),
         r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
         accept=is_no_number,
+        needs=r"<<<",
     ),
     pattern_rule(
         "runas",
@@ -531,6 +539,7 @@ RULES = (
         ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
         r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
         accept=is_no_number,
+        needs=r"runas",
     ),
     pattern_rule(
         "htpasswd",
@@ -538,6 +547,7 @@ RULES = (
         ("htpasswd -bc users ann {password}", "htpasswd -c users ann"),
         r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
         accept=is_no_number,
+        needs=r"htpasswd",
     ),
     pattern_rule(
         "account flag",
@@ -552,6 +562,7 @@ RULES = (
         ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
         r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)",
         accept=is_mixed_value,
+        needs=r"[-/][pP]",
     ),
     pattern_rule(
         "argument of a call",
