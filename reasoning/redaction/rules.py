@@ -152,7 +152,7 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
+    (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
       \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
       | \{\s?[\w.|]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
@@ -165,7 +165,8 @@ _PLACEHOLDER = re.compile(
       | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\1{2,} | n/?a | tbd | todo)
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\1{2,} | foo | ba[rz] | n/?a | tbd
+      | todo)
     )"""
 )
 # A known beginning, and stars or dots for the rest.
@@ -180,6 +181,10 @@ _PUBLIC = re.compile(
       (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
     | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
     | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
+    | [\w./\-]{1,80}\.[a-z]{1,4}:\d{1,5}(?::\d{1,4})?\W*  # a line of a file
+    | (?:[A-Za-z]{1,20}(?:\*\*|(?=（)))?["""
+    + IDEOGRAPHS
+    + r"""].*  # a sentence without blanks
     | \#\d{1,6}\W* | (?:/[a-z][a-z\d.\-]{1,30}){2,}/? | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
     | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
     | _Z[A-Z0-9]\w*  # a symbol of C++
@@ -240,7 +245,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
+    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.

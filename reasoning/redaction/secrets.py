@@ -163,7 +163,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             r"\n\s*\"{3}", lead["open"]
         ):
             return None
-        if quote[1] * 2 == lead["open"][-2:] and text[start : start + 1] in tuple(" :,;)]}."):
+        if lead["open"].rstrip()[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or text[start] in ":,;)]}."):
             return None  # an empty value
         # `name=` where the quote ends what was opened before the name
         before = text[lead.start() - 1 : lead.start()]
@@ -395,7 +395,7 @@ RULES = (
         "odd",
         ("psexec acme/ann:{password}@10.1.2.3", "image: ghcr.io/org/app:v12@sha256:9b2a1f0c7d6e5b4a"),
         # The same without a scheme: domain/user:password@host.
-        r"(?<![\w:/@.\-])[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})",
+        r"(?<![\w:/@.\-])(?!mailto:)[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})",
         accept=is_mixed_value,
         needs="@",
     ),
@@ -618,7 +618,11 @@ RULES = (
         "name",
         ("--api-key {key}", "az login -u joe -p $PASSWORD"),
         r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
-        accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
+        accept=lambda found, value: (
+            classify(found["name"]) is KeyKind.SECRET
+            and not is_expression(value)
+            and not (value.isalpha() and value.isupper())  # the name of the argument
+        ),
     ),
     pattern_rule(
         "set command",
