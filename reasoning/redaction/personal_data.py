@@ -382,6 +382,7 @@ RULES: Final = (
         # Numbers that the authority never issues (000, 666, 00, 0000) stay.
         r"(?<![\d\-])(?P<value>(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\2(?!0000)\d{4})(?![\d\-])",
         kind="ssn",
+        needs=r"[\-‑–]\d\d[\-‑–]\d{4}",
     ),
     pattern_rule(
         "CPF",
@@ -389,6 +390,7 @@ RULES: Final = (
         ("{} confirmed\t123.456.789-09", "123.456.789-0"),
         r"(?<![\d.])(?P<value>\d{3}\.\d{3}\.\d{3}-\d{2})(?![\d\-])",
         kind="id_number",
+        needs=r"\.\d{3}-\d\d",
     ),
     pattern_rule(
         "international phone",
@@ -408,6 +410,7 @@ RULES: Final = (
         r"|[2-9]\d{2}([.\-/])[2-9]\d{2}(?:\2|(?<=/...)-))\d{4})(?![\w\-]|\.\d)",
         kind="phone",
         accept=is_phone,
+        needs=r"\)|[ .\-/][2-9]\d\d[.\-/]\d{4}",
     ),
     pattern_rule(
         "French phone",
@@ -416,6 +419,7 @@ RULES: Final = (
         r"(?<![\w.\-/])(?P<value>0[1-9](?:[ .]\d{2}){4})(?![\w.\-]\d)(?!\d)",
         kind="phone",
         accept=is_phone,
+        needs=r"(?:[ .]\d\d){4}",
     ),
     pattern_rule(
         "British phone",
@@ -424,6 +428,7 @@ RULES: Final = (
         r"(?<![\w.\-/])(?P<value>07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-])",
         kind="phone",
         accept=is_phone,
+        needs=r"0[27]|\(0",
     ),
     pattern_rule(
         "codice fiscale",
