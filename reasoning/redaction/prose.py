@@ -287,10 +287,7 @@ RULES: Final = (
     Rule(
         "stated secret",
         frozenset({"name"}),
-        (
-            "The password for the admin account is {password}.",
-            "The password for the admin account is stored in the vault.",
-        ),
+        ("The password for the admin is {password}.", "The password for the admin is stored in the vault."),
         find_stated,
     ),
     pattern_rule(
@@ -338,8 +335,8 @@ RULES: Final = (
         "seed phrase",
         frozenset({"phrase"}),
         (
-            "recovery phrase: {}\tladder ozone tiger pistol unveil marble copper gospel velvet window sudden arctic",
-            "The mnemonic phrase is easy to remember.",
+            "seed phrase: {}\townu zozo tige pisa unve maru copo gosu veva widu suda arca",
+            "The phrase is easy to remember.",
         ),
         find_seed_phrases,
     ),

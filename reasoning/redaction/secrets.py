@@ -54,8 +54,16 @@ def is_mixed_value(_found: re.Match[str], value: str) -> bool:
     return is_mixed(value)
 
 
-def is_no_number(found: re.Match[str], _value: str) -> bool:
-    return not is_number_like(found["value"])
+def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:
+    """Make a rule for a command line; ports and versions are no passwords."""
+    return pattern_rule(
+        name,
+        "flag command",
+        examples,
+        pattern,
+        accept=lambda found, _value: not is_number_like(found["value"]),
+        needs=needs,
+    )
 
 
 def is_random_path(_found: re.Match[str], value: str) -> bool:
@@ -413,10 +421,7 @@ RULES = (
     pattern_rule(
         "path of a webhook",
         "url",
-        (
-            "see https://quiet-river-1234.tines.com/webhook/{hex}/run",
-            "https://docs.example.org/webhooks/verify-signatures",
-        ),
+        ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
         r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
         accept=is_random_path,
@@ -463,90 +468,67 @@ RULES = (
         accept=is_scheme_value,
         strip=True,
     ),
-    pattern_rule(
+    command_rule(
         "user of a command",
-        "flag command",
         ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
         # curl -u user:password, smbclient -U domain\user%password.
         r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
         r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
-        accept=is_no_number,
         needs=r"-[uU]|-user",
     ),
-    pattern_rule(
+    command_rule(
         "password behind -p",
-        "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
         r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
-        accept=is_no_number,
         needs=r"-p",
     ),
-    pattern_rule(
+    command_rule(
         "mysql",
-        "flag command",
         ("mysql -u root -p{password} app", "mysql -u root -p shop"),
         r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-        accept=is_no_number,
         needs=r"-p",
     ),
-    pattern_rule(
+    command_rule(
         "command with a password",
-        "flag command",
         ("zip -P {password} out.zip a.txt", "zip -r out.zip dir"),
         r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-        accept=is_no_number,
     ),
-    pattern_rule(
+    command_rule(
         "openssl",
-        "flag command",
         ("openssl enc -aes-256-cbc -k {password} -in a -out b", "openssl rand -hex 32"),
         r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)",
-        accept=is_no_number,
         needs=r"openssl",
     ),
-    pattern_rule(
+    command_rule(
         "SNMP community",
-        "flag command",
         ("snmpd.conf: rocommunity {password} 10.0.0.0/8", "SNMP communities of devices"),
         r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)",
-        accept=is_no_number,
         needs=r"(?i:community)",
     ),
-    pattern_rule(
+    command_rule(
         "secret in a pipe",
-        "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
-        accept=is_no_number,
         needs=r"[|>]",
     ),
-    pattern_rule(
+    command_rule(
         "here string",
-        "flag command",
-        (
-            "docker login -u ci --password-stdin registry.example.com <<< {password}",
-            "docker login --password-stdin registry.example.com",
-        ),
+        ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
         r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
-        accept=is_no_number,
         needs=r"<<<",
     ),
-    pattern_rule(
+    command_rule(
         "runas",
-        "flag command",
         ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
         r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
-        accept=is_no_number,
         needs=r"runas",
     ),
-    pattern_rule(
+    command_rule(
         "htpasswd",
-        "flag command",
         ("htpasswd -bc users ann {password}", "htpasswd -c users ann"),
         r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
-        accept=is_no_number,
         needs=r"htpasswd",
     ),
     pattern_rule(

@@ -328,10 +328,7 @@ RULES = (
     pattern_rule(
         "percent-encoded token",
         "run",
-        (
-            "https://example.org/?ref=1%2F1204567890123456%3A{hex}",
-            "https://example.org/?q=caf%C3%A9%20au%20lait%20et%20croissants",
-        ),
+        ("x.org/?ref=1%2F1204567890123456%3A{hex}", "x.org/?q=caf%C3%A9%20au%20lait%20et%20croissants"),
         r"(?<![\w%.\-])(?P<value>(?:[\w.\-~]|%[0-9A-Fa-f]{2}){20,512}+)",
         accept=is_encoded_token,
         needs="%",
