@@ -30,7 +30,7 @@ class KeyKind(StrEnum):
 
 
 _MEASURES = wordset(
-    "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires seconds"
+    "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
     " minutes hours days fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
 )
 _MEASURED_TOKENS = wordset(
@@ -41,8 +41,9 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
-    " on stdin prompt manager hint reset hashing framework frameworks library libraries identifier identifiers"
-    " command delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
+    " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
+    " framework frameworks library libraries identifier identifiers command"
+    " delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -198,7 +199,7 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    return bool(present & _MEASURES) or words[-1] in _ABOUT or words[-2:] == ("credential", "id")
+    return bool(present & _MEASURES) or words[-1] in _ABOUT or words[-2:] in (("credential", "id"), ("to", "pass"))
 
 
 def is_secret_word(word: str) -> bool:

@@ -74,20 +74,6 @@ _THEN_VALUE = re.compile(  # "use the password …", "root's password …"
     rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}"
     r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)"
 )
-_VALUE_IS_NAME = re.compile(  # "… is my password"
-    r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
-    r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
-    r"(?:[a-z]{1,16}(?=[A-Z]))?(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
-    r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
-    r"(?! (?:manager|polic|rule|hash|store|generator))"
-)
-_CREDENTIALS = re.compile(  # "credentials: bob/…"
-    r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
-    r"|anmeld(?:ung|en)|einloggen|logge[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
-    rf"{FOR_SOMETHING}"
-    r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
-    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))"
-)
 # A code of a door or a login; others (status, postal, industry) are public.
 _CODE_WORDS = (
     r"(?:(?:one-time|[2m]fa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|door|gate|alarm|entry|unlock"
@@ -95,26 +81,12 @@ _CODE_WORDS = (
     r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code"
     r"|c(?:ode|ódigo|odice)[ ]d[ei][ ](?:v[ée]rif|confirm|s[ée][cg]ur|acc)\w{2,12})"
 )
-_CODE = re.compile(  # "your verification code is 493817"
-    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
-    r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
-    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)"
-)
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
-_CODE_BEFORE_NAME = re.compile(  # "G-493817 is your verification code"
-    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:(?:is|ist|lautet)\s{1,4}(?:your|the|ihr|dein|der)|as\s{1,4}(?:your|my))"
-    r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)"
-)
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
-# Chinese, Japanese and Korean write the name, a copula and the value without blanks.
-_CJK = re.compile(
-    r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
-    r"[\"'`「“]?(?P<value>[!-~]{4,64}+)"
-)
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(
     r"(?i)pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
@@ -141,7 +113,7 @@ _COPULAS = wordset(
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
 _USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
-_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_]?)*+\d{0,2}")
+_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
@@ -198,7 +170,7 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name) and classify(name) is KeyKind.SECRET
-    if is_expression(value) and not quoted:
+    if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
     if is_plain_name(name):
         return is_random(value, min_chars=10) or (quoted and is_mixed(value) and len(value) >= 8)
@@ -287,12 +259,14 @@ TRIGGERS: Final = (
     Trigger(
         "login",
         wordset(
-            "login log user username userid account credential credentials creds machine benutzer benutzername"
-            " zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang logged sign signed"
+            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang"
+            " logged sign signed"
         ),
         window=next_words(9),
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
+    # No rule's: what is said of a user belongs to the window of the password behind it.
+    Trigger("user", wordset("user username userid account machine benutzer benutzername"), window=next_words(9)),
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
@@ -310,18 +284,76 @@ TRIGGERS: Final = (
     ),
 )
 RULES: Final = (
-    Rule("stated secret", frozenset({"name"}), find_stated),
-    pattern_rule("code", "name", _CODE),
-    pattern_rule("code before its name", "odd", _CODE_BEFORE_NAME),
-    pattern_rule("login with a password", "login", _CREDENTIALS, accept=is_login_password, strip=True),
-    pattern_rule("value before its name", "odd", _VALUE_IS_NAME, accept=is_value_before_name),
-    Rule("seed phrase", frozenset({"phrase"}), find_seed_phrases),
+    Rule(
+        "stated secret",
+        frozenset({"name"}),
+        ("The password for the admin is {password}.", "The password for the admin is stored in the vault."),
+        find_stated,
+    ),
+    pattern_rule(
+        "code",
+        "name",
+        ("Your verification code is {}.\t493817", "status code 404, exit code 137"),
+        rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
+        r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+        r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
+        needs=r"[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN",
+    ),
+    pattern_rule(
+        "code before its name",
+        "odd",
+        ("G-{} is your verification code.\t493817", "we used 4711 as the area code"),
+        r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:(?:is|ist|lautet)\s{1,4}(?:your|the|ihr|dein|der)|as\s{1,4}(?:your|my))"
+        r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)",
+        needs=r"\d{4}",
+    ),
+    pattern_rule(
+        "login with a password",
+        "login",
+        ("log in with anna and {password}", "Log in to server web-01 and run it"),
+        r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
+        r"|anmeld(?:ung|en)|einloggen|logge[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
+        rf"{FOR_SOMETHING}"
+        r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
+        r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
+        accept=is_login_password,
+        strip=True,
+    ),
+    pattern_rule(
+        "value before its name",
+        "odd",
+        ("{password} is my password", "Use 1Password as the password manager."),
+        r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
+        r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
+        r"(?:[a-z]{1,16}(?=[A-Z]))?"
+        r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
+        r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
+        r"(?! (?:manager|polic|rule|hash|store|generator))",
+        accept=is_value_before_name,
+    ),
+    Rule(
+        "seed phrase",
+        frozenset({"phrase"}),
+        (
+            "seed phrase: {}\townu zozo tige pisa unve maru copo gosu veva widu suda arca",
+            "The phrase is easy to remember.",
+        ),
+        find_seed_phrases,
+    ),
     pattern_rule(
         "Chinese, Japanese, Korean password",
         "cjk",
-        _CJK,
+        ("密码是{password}", "密码学是一门科学。"),
+        # Chinese, Japanese and Korean write the name, a copula and the value without blanks.
+        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
+        r"[\"'`「“]?(?P<value>[!-~]{4,64}+)",
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    Rule("password nearby", frozenset({"name", "login"}), find_nearby),
+    Rule(
+        "password nearby",
+        frozenset({"name", "login"}),
+        ("voici le mot de passe du wifi : {password}", "Hasło musi mieć 12 znaków."),
+        find_nearby,
+    ),
 )

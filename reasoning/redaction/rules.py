@@ -76,17 +76,24 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find`` runs on a text in which one of the triggers was seen."""
+    """``find`` runs on a text in which one of the triggers was seen.
+
+    Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
+    """
 
     name: str
     triggers: frozenset[str]
+    examples: tuple[str, str]
     find: Callable[[str], Iterable[Span]]
 
 
 def pattern_rule(
     name: str,
     triggers: str,
-    *patterns: re.Pattern[str],
+    examples: tuple[str, str],
+    pattern: str,
+    *,
+    kind: str = "secret",
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
     strip: bool = False,
     needs: str = "",
@@ -95,24 +102,23 @@ def pattern_rule(
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    Texts without the string ``needs`` are skipped. ``retry`` searches again behind the name of a rejected finding.
+    Texts without ``needs``, which is quicker to find, are skipped. ``retry`` searches again behind the name of a
+    rejected finding.
     """
+    search, may_match = re.compile(pattern).search, re.compile(needs).search
 
     def find(text: str) -> Iterator[Span]:
-        if needs not in text:
-            return
-        for pattern in patterns:
-            start = 0
-            while found := pattern.search(text, start):
-                group = "secret" if "secret" in pattern.groupindex and found["secret"] is not None else "value"
-                value = strip_punctuation(found[group]) if strip else found[group]
-                start = max(found.end(), start + 1)
-                if not is_inert(value) and accept(found, value):
-                    yield Span(found.start("value"), found.start(group) + len(value))
-                elif retry:
-                    start = found.end("name")  # another name may be in what this one took for its value
+        start = 0 if may_match(text) else len(text) + 1
+        while found := search(text, start):
+            group = "secret" if found.groupdict().get("secret") is not None else "value"
+            value = strip_punctuation(found[group]) if strip else found[group]
+            start = max(found.end(), start + 1)
+            if (kind != "secret" or not is_inert(value)) and accept(found, value):
+                yield Span(found.start("value"), found.start(group) + len(value), kind)
+            elif retry:
+                start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(name, frozenset(triggers.split()), find)
+    return Rule(name, frozenset(triggers.split()), examples, find)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -146,19 +152,21 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>?[\])}.:]* | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.*
+    (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
       | \{\s?[\w.|]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
-      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder)
+      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
         (?i:[-_ ]?[a-z]{2,12}){0,5}
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
-      | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
+      | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value|here)){1,4}
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | x{3,} | n/?a | tbd | todo)
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\1{2,} | foo | ba[rz] | n/?a | tbd
+      | todo)
     )"""
 )
 # A known beginning, and stars or dots for the rest.
@@ -167,13 +175,18 @@ _SHORTENED = re.compile(r"[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\
 # vulnerabilities and standards, versions, combinations of keys.
 _PUBLIC = re.compile(
     r"""(?xs)
-      https?://[^\s@]* | \S*\]\(.*
+      https?://[^\s@]* | \S*\][(\[].*
     | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
     | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
       (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
     | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
     | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
-    | \#\d{1,6}\W* | (?:/[a-z][a-z.\-]{1,30}){2,}/?
+    | [\w./\-]{1,80}\.[a-z]{1,4}:\d{1,5}(?::\d{1,4})?\W*  # a line of a file
+    | (?:[A-Za-z]{1,20}(?:\*\*|(?=（)))?["""
+    + IDEOGRAPHS
+    + r"""].*  # a sentence without blanks
+    | \#\d{1,6}\W* | (?:/[a-z][a-z\d.\-]{1,30}){2,}/? | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
+    | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
     | _Z[A-Z0-9]\w*  # a symbol of C++
     | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
@@ -225,13 +238,14 @@ _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion"
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
+    | 0x[\da-f]{1,16}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
     | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
       [-_/]?\d[\d.\-]*
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
+    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -320,6 +334,11 @@ def class_changes(value: str) -> float:
     """Return the share of neighbours of different class (lower case, capital, digit, other), 0 to 1."""
     start = value[:256]
     return len(_CLASS_CHANGE.findall(start)) / max(len(start) - 1, 1)
+
+
+def longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
 
 
 def is_word(value: str) -> bool:

@@ -35,108 +35,35 @@ from reasoning.redaction.rules import (
     is_on_next_line,
     is_random,
     is_word,
+    longest_piece,
     next_words,
     pattern_rule,
     strip_punctuation,
     wordset,
 )
-from reasoning.redaction.tokens import longest_piece
 
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
-# scheme://user:password@host, or a long token in place of both; host:port is no password.
-_USERINFO = re.compile(
-    r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
-)
 _EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
-# The same without a scheme: domain/user:password@host.
-_BARE_USERINFO = re.compile(
-    r"(?<![\w:/@.\-])[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})"
-)
-# The path of a webhook is its password.
-_WEBHOOK = re.compile(
-    r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
-    r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
-    r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})"
-)
-# Others are known by the word, and by the random part behind it.
-_WEBHOOK_PATH = re.compile(
-    r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)"
-)
-# The text of a Wi-Fi QR code.
-_WIFI = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
-# user/password@host, as Oracle's tools and JDBC's thin driver write it.
-_ORACLE = re.compile(
-    r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
-    r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@"
-)
-_COOKIE = re.compile(
-    r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=](?!=)\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
-)
-_AUTHORIZATION = re.compile(
-    r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}"
-    r"(?:[bruf](?=[\"'])|[\"'`*\\]){0,5}(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
-    rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)"
-)
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
-_SCHEME = re.compile(
-    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}"
-    r"(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
-    r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
-)
-# curl -u user:password, smbclient -U domain\user%password.
-_USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
-    r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))"
-)
-_ACCOUNT_FLAGS = (
-    re.compile(r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))"),
-    re.compile(r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
-)
-_COMMANDS = (
-    re.compile(
-        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)"
-    ),
-    re.compile(  # with a space behind -p, these ask for the password, and a database's name follows
-        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
-    ),
-    re.compile(
-        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
-        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
-    ),
-    re.compile(r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)"),
-    re.compile(r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)"),
-    # what is piped into a command that asks for a secret
-    re.compile(
-        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
-        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)"
-    ),
-    re.compile(r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)"),
-    re.compile(r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)"),
-    re.compile(r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)"),
-)
-# requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-_CALL = re.compile(
-    r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
-    r"(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
-    r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
-    r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
-    r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']"
-)
-# CREATE USER … IDENTIFIED BY '…' of SQL.
-_IDENTIFIED_BY = re.compile(
-    r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)"
-)
-# PostgreSQL's .pgpass: host:port:database:user:password.
-_PASSWORD_FILE = re.compile(
-    r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
-)
 
 
 def is_mixed_value(_found: re.Match[str], value: str) -> bool:
     return is_mixed(value)
+
+
+def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:
+    """Make a rule for a command line; ports and versions are no passwords."""
+    return pattern_rule(
+        name,
+        "flag command",
+        examples,
+        pattern,
+        accept=lambda found, _value: not is_number_like(found["value"]),
+        needs=needs,
+    )
 
 
 def is_random_path(_found: re.Match[str], value: str) -> bool:
@@ -200,35 +127,6 @@ _WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
-# Parameters of addresses, of fragments and of forms.
-_QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>\\]{1,2048}+)")
-# export NAME value: commands that need no sign between name and value.
-_SET = re.compile(
-    r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
-    r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)"
-)
-_FLAG = re.compile(
-    r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
-)
-# <password>…</password>, with attributes or a namespace.
-_XML = re.compile(
-    r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?"
-)
-# Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
-_NAME_AND_VALUE = re.compile(
-    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
-    r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-    r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
-)
-_BLOCK_WITH_VALUE = re.compile(
-    r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
-    r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})"
-)
-# A diff: password: "old" -> "new".
-_CHANGED = re.compile(
-    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
-    r"[\"'](?P<value>[^\"'\n]{2,256})"
-)
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _SIGNS = re.compile(r"[\W_]+")
@@ -236,6 +134,7 @@ _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
+_WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}[/_-]?){2,}")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 # Behind these a value follows, not a sentence.
@@ -272,6 +171,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             r"\n\s*\"{3}", lead["open"]
         ):
             return None
+        if lead["open"].rstrip()[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or text[start] in ":,;)]}."):
+            return None  # an empty value
         # `name=` where the quote ends what was opened before the name
         before = text[lead.start() - 1 : lead.start()]
         if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
@@ -310,7 +211,7 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
     name, separator = lead["name"], lead["sep"]
     if kind is not KeyKind.SECRET:
         return not is_expression(value) and (
-            is_random(value, min_chars=WEAK_MIN_CHARS)
+            is_random(value, min_chars=WEAK_MIN_CHARS) and " " not in value
             if kind is KeyKind.WEAK and separator[-1] != ","
             else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
         )
@@ -382,7 +283,11 @@ def is_secret_in_prose(name: str, value: str) -> bool:
         return False
     if PASSWORD_NAME.search(name):
         return len(value) >= 3
-    return (is_mixed(value) and len(value) >= 6) or is_random(value) or (len(value) >= 16 and not value.islower())
+    return (
+        (is_mixed(value) and len(value) >= 6)
+        or is_random(value)
+        or (len(value) >= 16 and not value.islower() and not _WORDS.fullmatch(value))
+    )
 
 
 def names_secret(name: str, *, looks_secret: bool) -> bool:
@@ -456,7 +361,7 @@ TRIGGERS = (
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
-    Trigger("scheme", wordset("basic apikey api"), window=next_words(2)),
+    Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
@@ -485,41 +390,207 @@ RULES = (
     pattern_rule(
         "user of a URL",
         "url",
-        _USERINFO,
+        ("postgres://app:{password}@db.internal:5432/app", "postgresql://user:${PASSWORD}@db/app"),
+        # scheme://user:password@host, or a long token in place of both; host:port is no password.
+        r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@",
         accept=lambda found, value: (
             not _EXAMPLE_USER.fullmatch(found["value"]) and (":" in found["value"] or is_mixed(value))
         ),
         needs="@",
     ),
-    pattern_rule("user without a scheme", "odd", _BARE_USERINFO, accept=is_mixed_value, needs="@"),
-    pattern_rule("webhook of a known host", "url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
+    pattern_rule(
+        "user without a scheme",
+        "odd",
+        ("psexec acme/ann:{password}@10.1.2.3", "image: ghcr.io/org/app:v12@sha256:9b2a1f0c7d6e5b4a"),
+        # The same without a scheme: domain/user:password@host.
+        r"(?<![\w:/@.\-])(?!mailto:)[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})",
+        accept=is_mixed_value,
+        needs="@",
+    ),
+    pattern_rule(
+        "webhook of a known host",
+        "url",
+        ("hooks at https://hooks.slack.com/services/{}\tT0AB/B0AB/k7a2b9", "https://discord.com/api/v10/gateway"),
+        # The path of a webhook is its password.
+        r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
+        r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
+        r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
+        accept=lambda _found, value: "[redacted" not in value,
+        needs=r"hooks?|/bot|google|ifttt",
+    ),
     pattern_rule(
         "path of a webhook",
         "url",
-        _WEBHOOK_PATH,
+        ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
+        # Others are known by the word, and by the random part behind it.
+        r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
         accept=is_random_path,
     ),
-    pattern_rule("Wi-Fi, Oracle", "url command", _WIFI, _ORACLE),
-    pattern_rule("cookie", "header", _COOKIE, accept=lambda _found, value: "=" in value),
-    pattern_rule("authorization header", "header", _AUTHORIZATION, accept=is_authorization),
-    pattern_rule("authentication scheme", "name scheme", _SCHEME, accept=is_scheme_value, strip=True),
     pattern_rule(
-        "command line",
-        "flag command",
-        _USER_FLAG,
-        *_COMMANDS,
-        accept=lambda found, _value: not is_number_like(found["value"]),
+        "Wi-Fi code",
+        "url",
+        ("WIFI:T:WPA;S:attic;P:{password};;", "WIFI:T:nopass;S:attic;;"),
+        # The text of a Wi-Fi QR code.
+        r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)",
     ),
-    pattern_rule("account flags", "flag command", *_ACCOUNT_FLAGS, accept=is_mixed_value),
-    pattern_rule("argument of a call", "call", _CALL, accept=is_call_argument),
-    pattern_rule("IDENTIFIED BY", "name login", _IDENTIFIED_BY),
-    pattern_rule("password file", "odd", _PASSWORD_FILE, accept=is_mixed_value),
-    Rule("assignment", frozenset({"name", "provider"}), find_assignments),
-    Rule("list of codes", frozenset({"codes"}), find_code_lists),
+    pattern_rule(
+        "Oracle login",
+        "url command",
+        ("sqlplus scott/{password}@orcl", "sqlplus / as sysdba"),
+        # user/password@host, as Oracle's tools and JDBC's thin driver write it.
+        r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
+        r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@",
+    ),
+    pattern_rule(
+        "cookie",
+        "header",
+        ("Set-Cookie: sid={key}; Path=/; HttpOnly", "Set-Cookie headers are described in RFC 6265."),
+        r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=](?!=)\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)",
+        accept=lambda _found, value: "=" in value,
+    ),
+    pattern_rule(
+        "authorization header",
+        "header",
+        ("Authorization: Splunk {key}", "Authorization: Basic <credentials>"),
+        r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}"
+        r"(?:(?:[:=]|=>){1,2}|(?<=[\"'`]),|(?<=[\"'`] ),)[ \t]{0,4}"
+        r"(?:[bruf](?=[\"'])|[\"'`*\\]){0,5}(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
+        rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)",
+        accept=is_authorization,
+    ),
+    pattern_rule(
+        "authentication scheme",
+        "name scheme",
+        ("Bearer {key}", "Basic earnings per share were 6.11; diluted 6.08."),
+        r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}"
+        r"(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
+        r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)",
+        accept=is_scheme_value,
+        strip=True,
+    ),
+    command_rule(
+        "user of a command",
+        ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
+        # curl -u user:password, smbclient -U domain\user%password.
+        r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
+        r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
+        needs=r"-[uU]|-user",
+    ),
+    command_rule(
+        "password behind -p",
+        ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
+        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        needs=r"-p",
+    ),
+    command_rule(
+        "mysql",
+        ("mysql -u root -p{password} app", "mysql -u root -p shop"),
+        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
+        needs=r"-p",
+    ),
+    command_rule(
+        "command with a password",
+        ("zip -P {password} out.zip a.txt", "zip -r out.zip dir"),
+        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
+    ),
+    command_rule(
+        "openssl",
+        ("openssl enc -aes-256-cbc -k {password} -in a -out b", "openssl rand -hex 32"),
+        r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)",
+        needs=r"openssl",
+    ),
+    command_rule(
+        "SNMP community",
+        ("snmpd.conf: rocommunity {password} 10.0.0.0/8", "SNMP communities of devices"),
+        r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)",
+        needs=r"(?i:community)",
+    ),
+    command_rule(
+        "secret in a pipe",
+        ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
+        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
+        needs=r"[|>]",
+    ),
+    command_rule(
+        "here string",
+        ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
+        r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
+        needs=r"<<<",
+    ),
+    command_rule(
+        "runas",
+        ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
+        r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
+        needs=r"runas",
+    ),
+    command_rule(
+        "htpasswd",
+        ("htpasswd -bc users ann {password}", "htpasswd -c users ann"),
+        r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
+        needs=r"htpasswd",
+    ),
+    pattern_rule(
+        "account flag",
+        "flag command",
+        ("http -a joe:{password} GET https://api.example.com/orders", "tar -u a.tar,b.tar"),
+        r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))",
+        accept=is_mixed_value,
+    ),
+    pattern_rule(
+        "user and password flags",
+        "flag command",
+        ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
+        r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)",
+        accept=is_mixed_value,
+        needs=r"[-/][pP]",
+    ),
+    pattern_rule(
+        "argument of a call",
+        "call",
+        ('auth=("anna", "{password}")', "auth = (user, password)"),
+        # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
+        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
+        r"(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+        r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
+        r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
+        r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",
+        accept=is_call_argument,
+    ),
+    pattern_rule(
+        "IDENTIFIED BY",
+        "name login",
+        ("ALTER USER bob IDENTIFIED BY '{password}';", "Each row is identified by its id."),
+        # CREATE USER … IDENTIFIED BY '…' of SQL.
+        r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)",
+    ),
+    pattern_rule(
+        "password file",
+        "odd",
+        ("db.example.org:5432:app:anna:{password}", "db.example.org:5432:app:anna:${PGPASSWORD}"),
+        # PostgreSQL's .pgpass: host:port:database:user:password.
+        r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)",
+        accept=is_mixed_value,
+    ),
+    Rule(
+        "assignment",
+        frozenset({"name", "provider"}),
+        ('db_password = "{password}"', 'token = request.headers.get("Authorization")'),
+        find_assignments,
+    ),
+    Rule(
+        "list of codes",
+        frozenset({"codes"}),
+        ("Recovery codes (2):\n1. 3529 1188\n2. {}\t1866 2747", "Recovery codes are shown once."),
+        find_code_lists,
+    ),
     pattern_rule(
         "query parameter",
         "query",
-        _QUERY,
+        ("https://example.com/?access_token={key}", "https://example.org/?page=2&sort=date&key=name"),
+        # Parameters of addresses, of fragments and of forms.
+        r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>\\]{1,2048}+)",
         accept=lambda found, value: names_secret(
             unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8
         ),
@@ -527,13 +598,21 @@ RULES = (
     pattern_rule(
         "flag",
         "name",
-        _FLAG,
-        accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
+        ("--api-key {key}", "az login -u joe -p $PASSWORD"),
+        r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
+        accept=lambda found, value: (
+            classify(found["name"]) is KeyKind.SECRET
+            and not is_expression(value)
+            and not (value.isalpha() and value.isupper())  # the name of the argument
+        ),
     ),
     pattern_rule(
         "set command",
         "set",
-        _SET,
+        ("set -x DB_PASS {password}", "set token limits to 4096"),
+        # export NAME value: commands that need no sign between name and value.
+        r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
+        r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
         accept=lambda found, value: (
             classify(found["name"]) is KeyKind.SECRET and (is_mixed(value) or (found["quote"] and not is_word(value)))
         ),
@@ -541,14 +620,43 @@ RULES = (
     pattern_rule(
         "XML element",
         "name",
-        _XML,
+        ("<apiKey>{key}</apiKey>", 'proxy_url="socks5h://<username>:<password>@proxy-host"'),
+        # <password>…</password>, with attributes or a namespace.
+        r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
         accept=lambda found, value: (
             # A placeholder such as <password> has a sentence behind it.
             (found["end"] or (" " not in value and value[0].isalnum() and is_mixed(value)))
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=WEAK_MIN_CHARS))
         ),
     ),
-    pattern_rule("name and value", "name", _NAME_AND_VALUE, accept=is_labelled_secret, retry=True),
-    pattern_rule("block with a value", "name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
-    pattern_rule("changed value", "name", _CHANGED, accept=is_labelled_secret, needs=">"),
+    pattern_rule(
+        "name and value",
+        "name",
+        ('- name: DB_PASSWORD\n  value: "{password}"', "secrets:\n  - name: x\n    value: on"),
+        # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
+        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
+        r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})",
+        accept=is_labelled_secret,
+        retry=True,
+    ),
+    pattern_rule(
+        "block with a value",
+        "name",
+        ('output "db_password" {\n  value = "{password}"\n}', 'variable "db_password" {\n  type = string\n}'),
+        r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
+        r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})",
+        accept=is_labelled_secret,
+        needs="{",
+    ),
+    pattern_rule(
+        "changed value",
+        "name",
+        ('module.db.password: "" => "{password}"', 'version = "1.2" -> "1.3"'),
+        # A diff: password: "old" -> "new".
+        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
+        r"[\"'](?P<value>[^\"'\n]{2,256})",
+        accept=is_labelled_secret,
+        needs=">",
+    ),
 )

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
+    NEXT_NAME,
     WEAK_MIN_CHARS,
     Rule,
     Span,
@@ -50,6 +51,8 @@ def find_in_tables(
     for line in _LINE.finditer(text):
         if columns and _RULE_LINE.fullmatch(line.group()):
             continue
+        if text[max(line.start() - 2, 0) : line.start()] == "\n\n":
+            columns = {}  # a blank line ends a table
         cells, own_delimiter = split_cells(line.group())
         if columns and own_delimiter and delimiter in ("", own_delimiter):
             delimiter = own_delimiter
@@ -113,7 +116,7 @@ def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool
         return kind is KeyKind.SECRET
     if " " in value or "[redacted" in value:
         return False
-    if is_word(value) or is_number_like(value) or is_expression(value):
+    if is_word(value) or is_number_like(value) or is_expression(value) or NEXT_NAME.match(value):
         return False
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS)
@@ -151,4 +154,11 @@ def table_window(words: int) -> re.Pattern[str]:
 
 
 TRIGGERS = (Trigger("table", _TABLE_WORDS, window=table_window(2), max_chars=4_096, needs=HAS_ROWS),)
-RULES = (Rule("column of secrets", frozenset({"table", "name"}), find_secret_cells),)
+RULES = (
+    Rule(
+        "column of secrets",
+        frozenset({"table", "name"}),
+        ("user,password\nanna,{password}", "| Key | Value |\n|---|---|\n| Revenue | 416,161 |"),
+        find_secret_cells,
+    ),
+)

@@ -17,6 +17,7 @@ from reasoning.redaction.rules import (
     Trigger,
     class_changes,
     is_inert,
+    longest_piece,
     pattern_rule,
     strip_punctuation,
     wordset,
@@ -59,49 +60,80 @@ SHORT_PREFIXES = sorted(
         r" mlsn\. dtn_ signkey-(?:prod|test)- s-s4t2(?:ud|af)-"  # MailerSend, Daytona, Inngest, 42 Intra
     )
 )
-# Tokens whose whole layout is known.
+# Tokens whose whole layout is known: pattern, examples. h, d, u, a, z with a length are hexadecimal digits, digits,
+# capitals, and letters from g on with and without digits.
 SHAPES = {
-    "OpenAI (old)": r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])",
-    "AWS": r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
-    "Twilio": r"(?:SK|AC)[0-9a-f]{32,}+",
-    "JWT": r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+",
-    "JWT, one part": r"eyJ[A-Za-z0-9_-]{24,}+=*+",
-    "Mapbox": r"[sp]k\.eyJ[\w.-]{20,}+",
-    "Discord": r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{5,7}\.[\w-]{20,}+",
-    "Telegram": r"\d{8,10}:AA[\w-]{20,}+",
-    "Firebase": r"AAAA[\w-]{7}:APA91b[\w-]{20,}+",
-    "Terraform Cloud": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,}+",
-    "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+",
-    "Mailchimp": r"[a-f0-9]{32}-us\d{1,2}",
-    "Mailgun": r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])",
-    "Zoho": r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}(?!\w)",
-    "New Relic browser": r"NRBR-[a-f0-9]{19}(?!\w)",
-    "Azure AD": r"[A-Za-z0-9_~.]{3}\dQ~[\w~.\-]{31,34}",
-    "OpenShift": r"sha256~[\w\-]{43}(?![\w\-])",
-    "Voiceflow": r"VF\.(?:[A-Z]{2,3}\.)?[a-f0-9]{24}\.[A-Za-z0-9]{16}(?!\w)",
-    "Harness": r"[ps]at\.[\w\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}(?!\w)",
-    "Snyk": r"snyk_[a-z]{3}\.[a-f0-9]{8}\.[\w.\-]{20,}+",
-    "Zhipu": r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])",
-    "LaunchDarkly, HubSpot, Axiom, Amazon MWS": r"(?:sdk-|mob-|pat-[a-z]{2,4}\d?-|secret-|token-|xaat-|amzn\.mws\.)"
-    r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
-    "Cloudflare origin": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+",
-    "Asana": r"[012]/\d{10,20}:[a-f0-9]{24,}+",
-    "1Password": r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2,3}|(?:-[A-Z0-9]{5,6}){4,5})",
-    "Vault (old)": r"[sb]\.[A-Za-z0-9]{24}(?![\w.])",
-    "Product key": r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])",
-    "Expo": r"EXO[a-f0-9]{24}(?![A-Za-z0-9])",
-    "Braintree": r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
-    "crypt": r"\$(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16,}+",
-    "PHC hash": r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|bcrypt[\w-]*)\$[^\s\"'`<>,;]{16,}+",
-    "Django hash": r"(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt|md5|sha1)\$[^\s\"'`<>,;]{16,}+",
-    "Werkzeug hash": r"scrypt:\d+:\d+:\d+\$[^\s\"'`<>,;]{16,}+",
-    "LDAP hash": r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
+    "OpenAI (old)": (r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])", "sk-{z24}"),
+    "AWS": (
+        r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
+        "AKIA{u16} ASIA{u16} ABIA{u16} ACCA{u16} AGPA{u16} AIDA{u16} AROA{u16} AIPA{u16} ANPA{u16} ANVA{u16} A3TX{u16}",
+    ),
+    "Twilio": (r"(?:SK|AC)[0-9a-f]{32,}+", "SK{h32} AC{h32}"),
+    "JWT": (r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+", "eyJ{a12}.{a12}.{a12}"),
+    "JWT, one part": (r"eyJ[A-Za-z0-9_-]{24,}+=*+", "eyJ{a26}"),
+    "Mapbox": (r"[sp]k\.eyJ[\w.-]{20,}+", "pk.eyJ{a24} sk.eyJ{a24}"),
+    "Discord": (
+        r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{5,7}\.[\w-]{20,}+",
+        "M{a24}.{a6}.{a27} N{a24}.{a6}.{a27} O{a24}.{a6}.{a27}",
+    ),
+    "Telegram": (r"\d{8,10}:AA[\w-]{20,}+", "{d9}:AA{z24}"),
+    "Firebase": (r"AAAA[\w-]{7}:APA91b[\w-]{20,}+", "AAAA{a7}:APA91b{z24}"),
+    "Terraform Cloud": (r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,}+", "{a14}.atlasv1.{z24}"),
+    "Airtable": (r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+", "pat{a14}.{h24}"),
+    "Mailchimp": (r"[a-f0-9]{32}-us\d{1,2}", "{h32}-us7"),
+    "Mailgun": (r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])", "{h32}-{h8}-{h8}"),
+    "Zoho": (r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}(?!\w)", "1000.{h32}.{h32}"),
+    "New Relic browser": (r"NRBR-[a-f0-9]{19}(?!\w)", "NRBR-{h19}"),
+    "Azure AD": (r"[A-Za-z0-9_~.]{3}\dQ~[\w~.\-]{31,34}", "{a3}8Q~{a31}"),
+    "OpenShift": (r"sha256~[\w\-]{43}(?![\w\-])", "sha256~{a43}"),
+    "Voiceflow": (r"VF\.(?:[A-Z]{2,3}\.)?[a-f0-9]{24}\.[A-Za-z0-9]{16}(?!\w)", "VF.DM.{h24}.{a16}"),
+    "Harness": (r"[ps]at\.[\w\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}(?!\w)", "pat.{a22}.{h24}.{a20}"),
+    "Snyk": (r"snyk_[a-z]{3}\.[a-f0-9]{8}\.[\w.\-]{20,}+", "snyk_uat.{h8}.{z24}"),
+    "Zhipu": (r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])", "{h32}.{a16}"),
+    "LaunchDarkly, HubSpot, Axiom, Amazon MWS": (
+        r"(?:sdk-|mob-|pat-[a-z]{2,4}\d?-|secret-|token-|xaat-|amzn\.mws\.)"
+        r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
+        "sdk-{uuid} mob-{uuid} pat-na1-{uuid} secret-{uuid} token-{uuid} xaat-{uuid} amzn.mws.{uuid}",
+    ),
+    "Cloudflare origin": (r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+", "v1.0-{h24}-{h64}"),
+    "Asana": (r"[012]/\d{10,20}:[a-f0-9]{24,}+", "1/{d16}:{h32}"),
+    "1Password": (
+        r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2,3}|(?:-[A-Z0-9]{5,6}){4,5})",
+        "A3-{u6}-{u6}-{u5}-{u5}-{u5} A3-{u6}-{u5}-{u6}-{u5}-{u5}-{u5}",
+    ),
+    "Vault (old)": (r"[sb]\.[A-Za-z0-9]{24}(?![\w.])", "s.{a24} b.{a24}"),
+    "Product key": (r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])", "{u5}-{u5}-{u5}-{u5}-7{u4}"),
+    "Expo": (r"EXO[a-f0-9]{24}(?![A-Za-z0-9])", "EXO{h24}"),
+    "Braintree": (
+        r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
+        "access_token$production${a16} access_token$sandbox${a16}",
+    ),
+    "crypt": (
+        r"\$(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16,}+",
+        "$apr1${a20} $2${a20} $2a${a20} $2b${a20} $2x${a20} $2y${a20} $1${a20} $5${a20} $6${a20} $7${a20} $y${a20}",
+    ),
+    "PHC hash": (
+        r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|bcrypt[\w-]*)\$[^\s\"'`<>,;]{16,}+",
+        "$argon2id${a20} $argon2i${a20} $argon2d${a20} $scrypt${a20} $pbkdf2-sha256${a20} $bcrypt-sha256${a20}",
+    ),
+    "Django hash": (
+        r"(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt|md5|sha1)\$[^\s\"'`<>,;]{16,}+",
+        "pbkdf2_sha1${a20} pbkdf2_sha256${a20} pbkdf2_sha512${a20} bcrypt_sha256${a20} argon2${a20} scrypt${a20}"
+        " md5${a20} sha1${a20}",
+    ),
+    "Werkzeug hash": (r"scrypt:\d+:\d+:\d+\$[^\s\"'`<>,;]{16,}+", "scrypt:32768:8:1${a20}"),
+    "LDAP hash": (
+        r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
+        "{{SSHA}}{a16} {{SHA}}{a16} {{CRYPT}}{a16} {{SMD5}}{a16} {{PBKDF2}}{a16}",
+    ),
 }
 _BODY = r"(?P<body>(?=[A-Za-z0-9_\-+/.=~]{8})[A-Za-z0-9_\-+/]++(?:[.:/+=~][\w\-/+=]++)*+)"
 _DISTINCT = "|".join(DISTINCT_PREFIXES)
 _DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{_DISTINCT}){_BODY})")
 _SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
-_SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>{'|'.join(SHAPES.values())})")
+_SHAPED_TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>{'|'.join(pattern for pattern, _examples in SHAPES.values())})"
+)
 # A stopped stream or a truncated line can end inside a token, too short for its rule.
 _CUT_TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++(?=[\"'`…]{{0,3}}\Z)"
@@ -111,14 +143,8 @@ _DENSE_RUN = re.compile(
     rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
     r"(?![A-Za-z0-9+/_\-])"
 )
-_ENCODED_RUN = re.compile(r"(?<![\w%.\-])(?P<value>(?:[\w.\-~]|%[0-9A-Fa-f]{2}){20,512}+)")
 _WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
 _HEX = re.compile(r"[0-9a-fA-F\-]+")
-# A few letters, a joint, a long random run: a token of an issuer that no table names.
-_PREFIXED_RUN = re.compile(
-    rf"(?<![A-Za-z0-9_\-./]){ESCAPED_BREAK}(?P<value>(?P<prefix>[A-Za-z][A-Za-z0-9]{{0,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}[_.-])"
-    r"(?P<body>(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+))(?![./]?\w))"
-)
 # What stands before the hexadecimal digits of a key; before those of a digest or an id a word says what it is of.
 _ISSUER = re.compile(
     r"(?i)(?!(?:\w*_)?(?:id|ids|uuid|guid|hash|sha|md5|sum|commit|rev|ref|file|files|image|img|build|cache|layer|tmp|node|asset"
@@ -131,13 +157,9 @@ _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
     r"AAAA[BCE][0-9A-Za-z]"
     r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
+_NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 # A digest of a lock file, or data: of an address.
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
-
-
-def longest_piece(run: str) -> str:
-    """Return the longest part without a separator: long in what machines make, short in names and paths."""
-    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
 
 
 def is_distinct_body(found: re.Match[str], _value: str) -> bool:
@@ -179,7 +201,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
     start = run[:128]
-    if has_words(start) or is_in_path(found.string, found.start()):
+    if _NAMED_DIGEST.fullmatch(run) or has_words(start) or is_in_path(found.string, found.start()):
         return False
     lower, upper, count = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
     if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45:
@@ -241,7 +263,7 @@ BLOCK_START = re.compile(
     rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
     rf"(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
 )
-BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?![\w-])")
+BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?=[\s>]|\Z)")
 OPEN_BLOCK_START = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
     rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+"
@@ -267,10 +289,48 @@ TRIGGERS = (
     ),
 )
 RULES = (
-    pattern_rule("token with a distinct prefix", "run", _DISTINCT_TOKEN, accept=is_distinct_body),
-    pattern_rule("token with a short prefix", "run", _SHORT_TOKEN, accept=is_dense_body),
-    pattern_rule("token with a known layout", "run hash", _SHAPED_TOKEN),
-    pattern_rule("random run", "run", _DENSE_RUN, accept=is_unlabelled_key),
-    pattern_rule("random run behind a prefix", "run", _PREFIXED_RUN, accept=is_prefixed_key),
-    pattern_rule("percent-encoded token", "run", _ENCODED_RUN, accept=is_encoded_token, needs="%"),
+    pattern_rule(
+        "token with a distinct prefix",
+        "run",
+        ("it is sk-proj-{key} now", "pip install pypi-server"),
+        _DISTINCT_TOKEN.pattern,
+        accept=is_distinct_body,
+    ),
+    pattern_rule(
+        "token with a short prefix",
+        "run",
+        ("it is hf_{key} now", "task-force, sk-learn, live_data"),
+        _SHORT_TOKEN.pattern,
+        accept=is_dense_body,
+    ),
+    pattern_rule(
+        "token with a known layout",
+        "run hash",
+        ("asana 1/1201234567890123:{hex}", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904 (HEAD -> main)"),
+        _SHAPED_TOKEN.pattern,
+    ),
+    pattern_rule(
+        "random run",
+        "run",
+        ("REMOTE={key}", "https://docs.google.com/document/d/1YpPRirULPQZwLZy-7__OQuc6ScyzMWGycB5BORe29TTl/edit"),
+        _DENSE_RUN.pattern,
+        accept=is_unlabelled_key,
+    ),
+    pattern_rule(
+        "random run behind a prefix",
+        "run",
+        ("zq_{hex}", "layer_9f0c4d7e2b8a1635c0d9e4f7a2b8c1d69f0c4d7e2b8a1635c0d9e4f7a2b8c1d6"),
+        # A few letters, a joint, a long random run: a token of an issuer that no table names.
+        rf"(?<![A-Za-z0-9_\-./]){ESCAPED_BREAK}(?P<value>(?P<prefix>[A-Za-z][A-Za-z0-9]{{0,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}[_.-])"
+        r"(?P<body>(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+))(?![./]?\w))",
+        accept=is_prefixed_key,
+    ),
+    pattern_rule(
+        "percent-encoded token",
+        "run",
+        ("x.org/?ref=1%2F1204567890123456%3A{hex}", "x.org/?q=caf%C3%A9%20au%20lait%20et%20croissants"),
+        r"(?<![\w%.\-])(?P<value>(?:[\w.\-~]|%[0-9A-Fa-f]{2}){20,512}+)",
+        accept=is_encoded_token,
+        needs="%",
+    ),
 )

@@ -1,4 +1,5 @@
-"""Texts with secrets, personal data and neither, for the tests of redaction: the files in ``redaction_cases``.
+"""Texts with secrets, personal data and neither, for the tests of redaction: the files in ``redaction_cases``, and the
+examples of the rules.
 
 A line is a text; ``\\n`` and ``\\t`` are escaped. ``{password}``, ``{key}`` and ``{hex}`` are filled in here, so that
 no file of the project holds a secret; ``{}`` is the part behind the tab.
@@ -8,6 +9,10 @@ import random
 import string
 from pathlib import Path
 from typing import NamedTuple
+
+from reasoning.redaction import personal_data, prose, secrets, tables, tokens
+from reasoning.redaction.personal_data import Label
+from reasoning.redaction.rules import Rule
 
 ALNUM = string.ascii_letters + string.digits
 _PASSWORDS = ["Maple!77tree", "gr33nTurtle", "R0senstolz#", "blueHeron42", "k4ffeeTasse!"]
@@ -33,19 +38,24 @@ def _lines(name: str) -> list[str]:
     return [line.replace("\\n", "\n").replace("\\t", "\1").replace("\0", "\\") for line in unescaped]
 
 
+def filled(number: int, line: str) -> Case:
+    text, _, private = line.partition("\t")
+    values = {
+        "{password}": _PASSWORDS[number % len(_PASSWORDS)],
+        "{key}": noise(32, 4_000 + number),
+        "{hex}": noise(32, 5_000 + number, "0123456789abcdef"),
+        "{}": private,
+    }
+    slot = next(slot for slot in values if slot in text)
+    return Case(text.replace(slot, values[slot]).replace("\1", "\t"), values[slot])
+
+
 def _cases(name: str) -> list[Case]:
-    cases = []
-    for number, line in enumerate(_lines(name)):
-        text, _, private = line.partition("\t")
-        values = {
-            "{}": private,
-            "{password}": _PASSWORDS[number % len(_PASSWORDS)],
-            "{key}": noise(32, 4_000 + number),
-            "{hex}": noise(32, 5_000 + number, "0123456789abcdef"),
-        }
-        slot = next(slot for slot in ("{password}", "{key}", "{hex}", "{}") if slot in text)
-        cases.append(Case(text.replace(slot, values[slot]).replace("\1", "\t"), values[slot]))
-    return cases
+    return [filled(number, line) for number, line in enumerate(_lines(name))]
+
+
+def _examples(*rows: Rule | Label) -> list[Case]:
+    return [filled(number, row.examples[0]) for number, row in enumerate(rows)]
 
 
 def _key_block(kind: str) -> list[Case]:
@@ -55,8 +65,13 @@ def _key_block(kind: str) -> list[Case]:
     return [Case(f"The key:\n{block}\nkeep it", body), Case(block[:100], body[:30]), Case(escaped, body)]
 
 
+_ROOMS = (tokens, secrets, tables, prose)
+RULES = [*(rule for room in _ROOMS for rule in room.RULES), *personal_data.RULES]
+TRIGGERS = [*(trigger for room in _ROOMS for trigger in room.TRIGGERS), *personal_data.TRIGGERS]
+LABELS = personal_data.LABELS.values()
 SECRETS = [
     *_cases("secrets"),
+    *_examples(*(rule for room in _ROOMS for rule in room.RULES)),
     *_key_block("RSA PRIVATE KEY"),
     *_key_block("PGP PRIVATE KEY BLOCK"),
     Case("<REDACTED>Bob Stone, room 12</REDACTED> said so", "Bob Stone"),
@@ -64,5 +79,8 @@ SECRETS = [
     Case("the unlabelled " + noise(44, 916) + "x7Q leaked", noise(44, 916)),
 ]
 KNOWN_MISSES = _cases("known_misses")
-PERSONAL = _cases("personal")
-INNOCENT = [line.replace("\1", "\t") for line in _lines("innocent")]
+PERSONAL = [*_cases("personal"), *_examples(*personal_data.RULES, *LABELS)]
+INNOCENT = [
+    *(line.replace("\1", "\t") for line in _lines("innocent")),
+    *(row.examples[1] for row in [*RULES, *LABELS]),
+]

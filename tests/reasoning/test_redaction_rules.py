@@ -9,9 +9,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, StreamRedactor, classify, redact_text
-from tests.reasoning.redaction_samples import INNOCENT, KNOWN_MISSES, PERSONAL, SECRETS, noise
+from reasoning.redaction.stream import RuleBook
+from tests.reasoning.redaction_samples import (
+    INNOCENT,
+    KNOWN_MISSES,
+    PERSONAL,
+    RULES,
+    SECRETS,
+    TRIGGERS,
+    filled,
+    noise,
+)
 
 answer = Redactor(SECRETS_ONLY).redact_text
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rule_alone_masks_its_example_and_leaves_the_other(rule, monkeypatch):
+    book = RuleBook(TRIGGERS, [rule])
+    monkeypatch.setattr("reasoning.redaction.stream.rule_book", lambda **_: book)
+    case, plain = filled(1, rule.examples[0]), rule.examples[1]
+    masked, left = StreamRedactor(), StreamRedactor()
+
+    assert not case.leaks_in(masked.feed(case.text) + masked.flush())
+    assert left.feed(plain) + left.flush() == plain
 
 
 @pytest.mark.spec("004 redaction")
