@@ -69,6 +69,8 @@ def staff_group() -> Group:
     group.permissions.add(
         *in_chat.filter(codename__startswith="view_"),
         *in_chat.filter(codename__endswith="_modelprofile"),
+        *in_chat.filter(codename__endswith="_mcpserver"),
+        *in_chat.filter(codename__endswith="_mcptool"),
         *Permission.objects.filter(codename__in=STAFF_PERMISSIONS),
     )
     return group
