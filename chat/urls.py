@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from chat.mcp_server.views import mcp
+from chat.pages.mcp_client import client_document
 from chat.request_preview.views import next_request, preview
 
 app_name = "chat"
@@ -13,4 +14,5 @@ urlpatterns = [
     path("chats/<id:conversation_id>/next-request/", next_request, name="next_request"),
     path("api/", include("chat.api.urls")),
     path("mcp", mcp, name="mcp"),
+    path("mcp/client.json", client_document, name="mcp_client"),
 ]

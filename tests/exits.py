@@ -33,6 +33,7 @@ SILENT = {
     *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
     "chat:attachment_encoding",  # leads back to the file
     "chat:effort",  # a setting
+    "chat:mcp_client",  # of this site
     *("chat:archived", "chat:selected"),  # titles, redacted
     "chat:completions",  # commands, and the names and beginnings of prompts that a person saved
     *("chat:shares", "chat:share_revoke", "chat:import"),  # titles, redacted

@@ -14,6 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
+from django.utils.crypto import constant_time_compare
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -22,12 +23,14 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyMixin
 from chat.admin.base import key_refusal
+from chat.mcp.errors import McpError
 from chat.mcp.pinning import difference
 from chat.mcp.servers import offered, record_listing
 from chat.models import McpServer, McpTool
 from chat.providers.address import InvalidAddressError, check_address
 from chat.texts.error_texts import address_text
 
+SIGN_IN = "mcp_sign_in"  # in the session: the state of the flow, and the server
 STATES = {
     "new": gettext_lazy("new: not allowed yet"),
     "allowed": gettext_lazy("allowed"),
@@ -86,26 +89,70 @@ class McpServerAdmin(DeclaredLookupsMixin):
     form = McpServerForm
     change_form_template = "admin/chat/mcpserver/change_form.html"
     list_display = ("name", "url", "command", "is_enabled", "listed_at")
-    fields = ("name", "url", "command", "api_key_env", "groups", "is_enabled", "listed_at")
+    fields = ("name", "url", "command", "api_key_env", "client_id", "groups", "is_enabled", "listed_at")
     readonly_fields = ("listed_at",)
     filter_horizontal = ("groups",)
     inlines = (McpToolInline,)
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.list_view)
-        return [path("<int:pk>/list/", view, name="chat_mcpserver_list"), *super().get_urls()]
+        own = self.admin_site.admin_view
+        return [
+            path("<int:pk>/list/", own(self.list_view), name="chat_mcpserver_list"),
+            path("<int:pk>/sign-in/", own(self.sign_in_view), name="chat_mcpserver_sign_in"),
+            path("signed-in/", own(self.signed_in_view), name="chat_mcpserver_signed_in"),
+            *super().get_urls(),
+        ]
+
+    def changeable(self, request: HttpRequest, pk: int) -> McpServer:
+        """Return the server if this person may change it. Raises Http404 and PermissionDenied."""
+        server = get_object_or_404(McpServer, pk=pk)
+        if not self.has_change_permission(request, server):
+            raise PermissionDenied
+        return server
+
+    @method_decorator(require_POST)
+    def sign_in_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Begin OAuth with the server: go to the page where the person signs in."""
+        from chat.mcp import sign_in  # noqa: PLC0415 - 18 MB that servers without MCP save
+
+        server = self.changeable(request, pk)
+        back = request.build_absolute_uri(reverse("admin:chat_mcpserver_signed_in"))
+        document = request.build_absolute_uri(reverse("chat:mcp_client")) if request.is_secure() else ""
+        try:
+            address = async_to_sync(sign_in.begin)(server, redirect_url=back, metadata_url=document)
+        except McpError as error:
+            messages.error(request, _("The server could not be used: %(reason)s") % {"reason": error})
+            address = ""
+        if not address:
+            return redirect("admin:chat_mcpserver_change", server.pk)
+        # Whoever comes back must have begun it.
+        request.session[SIGN_IN] = [sign_in.state_of(address), server.pk]
+        return HttpResponseRedirect(address)
+
+    def signed_in_view(self, request: HttpRequest) -> HttpResponse:
+        """Come back from the authorization server."""
+        from chat.mcp import sign_in  # noqa: PLC0415 - as above
+
+        state, pk = request.session.pop(SIGN_IN, ("", 0))
+        server = self.changeable(request, pk)
+        code = request.GET.get("code", "")
+        if not state or not constant_time_compare(state, request.GET.get("state", "")) or not code:
+            reason = request.GET.get("error", "")[:100] or _("the answer is not to what was asked")
+            messages.error(request, _("Not signed in: %(reason)s") % {"reason": reason})
+        else:
+            sign_in.answer(state, code, request.GET.get("iss"))
+            messages.success(request, _("Signed in. The tools are listed as soon as the server answers."))
+        return redirect("admin:chat_mcpserver_change", server.pk)
 
     @method_decorator(require_POST)
     def list_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask the server for its tools. What is new or has changed waits to be looked at."""
         from chat.mcp import session  # noqa: PLC0415 - 18 MB that servers without MCP save
 
-        server = get_object_or_404(McpServer, pk=pk)
-        if not self.has_change_permission(request, server):
-            raise PermissionDenied
+        server = self.changeable(request, pk)
         try:
             record_listing(server, async_to_sync(session.list_tools)(server))
-        except session.McpError as error:
+        except McpError as error:
             messages.error(request, _("The server could not be used: %(reason)s") % {"reason": error})
         else:
             waiting = sum(tool.state in ("new", "changed") for tool in server.tools.all())

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from chat.eventlog import encryption
-from chat.models import Attachment, Checkpoint, Document, Event, Share, StoredCard, Turn
+from chat.models import Attachment, Checkpoint, Document, Event, McpServer, Share, StoredCard, Turn
 from reasoning import redact_trace
 from reasoning.events import AssistantMessage, Reasoning, UserMessage
 from reasoning.trace import step_from_json, summary_from_trace
@@ -68,6 +68,8 @@ def rotate_keys() -> int:
         (Attachment, "sealed_text"),
         (Attachment, "sealed_content"),
         (Document, "sealed_content"),
+        (McpServer, "sealed"),
+        (Turn, "sealed_answers"),
     ):
         rows = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for key, sealed in rows.iterator(chunk_size=10):  # attached files have megabytes

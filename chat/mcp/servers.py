@@ -15,6 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from chat.mcp.errors import McpError
 from chat.mcp.pinning import Definition, offered_name
 from chat.mcp.tools import mcp_tool
 from chat.models import McpServer, McpTool
@@ -84,5 +85,5 @@ async def look_again(server: McpServer) -> None:
 
     try:
         await database_sync_to_async(record_listing)(server, await session.list_tools(server))
-    except session.McpError as error:
+    except McpError as error:
         logger.warning("MCP server not listed", extra={"server": server.name, "error": str(error)})

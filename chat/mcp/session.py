@@ -18,6 +18,8 @@ from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from chat.mcp.authorization import SignIn, provider_for
+from chat.mcp.errors import McpError, ToolChangedError
 from chat.mcp.pinning import Definition, UnfitToolError, definition
 from chat.models import McpServer
 
@@ -59,14 +61,6 @@ class CallResult:
     resources: tuple[Resource, ...]
 
 
-class McpError(Exception):
-    """The server can't be used. ``reason`` is for the log and for staff; it may repeat what the server said."""
-
-
-class ToolChangedError(McpError):
-    """The server describes a tool otherwise than staff have allowed it, or lists it no more."""
-
-
 class ResponseTooLargeError(httpx2.TransportError):
     """A response has more than MAX_RESPONSE_BYTES."""
 
@@ -75,17 +69,25 @@ class ResponseTooLargeError(httpx2.TransportError):
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 
 
-async def list_tools(server: McpServer) -> list[ListedTool]:
-    """Return the tools of a server in its order, at most MAX_TOOLS. Raises McpError."""
-    async with connect(server, LIST_TIMEOUT_S) as client:
+async def list_tools(server: McpServer, sign_in: SignIn | None = None) -> list[ListedTool]:
+    """Return the tools of a server in its order, at most MAX_TOOLS. Raises McpError.
+
+    ``sign_in``: how a person in front of a browser signs in, where the server asks for it.
+    """
+    async with connect(server, None if sign_in else LIST_TIMEOUT_S, sign_in=sign_in) as client:
         return [_listed(tool) async for tool in _tools(client)]
 
 
 async def call_tool(
-    server: McpServer, name: str, pinned: Definition, arguments: Mapping[str, Any], ask: Ask | None = None
+    server: McpServer,
+    name: str,
+    pinned: Definition,
+    arguments: Mapping[str, Any],
+    ask: Ask | None = None,
+    sign_in: SignIn | None = None,
 ) -> CallResult:
     """Call a tool that its server still describes as ``pinned``. Raises McpError, ToolChangedError."""
-    async with connect(server, None, ask) as client:
+    async with connect(server, None, ask, sign_in) as client:
         found = next((tool for tool in [tool async for tool in _tools(client)] if tool.name == name), None)
         if found is None or _listed(found).definition != pinned:
             raise ToolChangedError(name)
@@ -100,13 +102,15 @@ async def call_tool(
 
 
 @asynccontextmanager
-async def connect(server: McpServer, timeout_s: float | None, ask: Ask | None = None) -> AsyncIterator[Client]:
+async def connect(
+    server: McpServer, timeout_s: float | None, ask: Ask | None = None, sign_in: SignIn | None = None
+) -> AsyncIterator[Client]:
     """Yield a client of a server; its messages may take ``timeout_s``. Raises McpError, also inside the block."""
     try:
         async with AsyncExitStack() as stack:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(None if sign_in else CONNECT_TIMEOUT_S):
                 client = Client(
-                    await _transport(server, stack),
+                    await _transport(server, stack, sign_in),
                     read_timeout_seconds=timeout_s,
                     elicitation_callback=_elicitation(ask) if ask else None,
                     input_required_max_rounds=MAX_ROUNDS,
@@ -127,20 +131,22 @@ async def connect(server: McpServer, timeout_s: float | None, ask: Ask | None = 
         raise McpError(f"{type(error).__name__}: {error}"[:300]) from error
 
 
-async def _transport(server: McpServer, stack: AsyncExitStack) -> Any:
+async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn | None) -> Any:
     if server.command:
         words = settings.MCP_COMMANDS.get(server.command)
         if words is None:
             raise McpError(f"MCP_COMMANDS has no command {server.command}")
         # What it writes to its standard error goes to that of this server, where an operator looks for it.
         return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
-    key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if server.api_key_env else ""
-    if server.api_key_env and not key:
+    has_token = bool(server.api_key_env) and not server.client_id
+    key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if has_token else ""
+    if has_token and not key:
         raise McpError(f"{server.api_key_env} is empty, or is not for this host")
     # Nothing of the environment: a proxy would see the token. The SDK follows redirects inside the endpoint's origin.
     http = httpx2.AsyncClient(
         transport=BoundedTransport(),
         headers={"Authorization": f"Bearer {key}"} if key else {},
+        auth=None if key else provider_for(server, sign_in),
         timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=settings.TOOL_TIMEOUT_S),
         trust_env=False,
     )

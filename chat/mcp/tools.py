@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_noop
 
 from chat.mcp import pinning
+from chat.mcp.errors import McpError, ToolChangedError
 from chat.models import McpServer, McpTool
 from chat.tools.base import Tool, ToolArgumentsError, ToolContext, ToolOutput, ToolRefusedError, json_text
 from chat.tools.schemas import first_error
@@ -42,10 +43,10 @@ def mcp_tool(server: McpServer, row: McpTool, has_changed: Callable[[McpServer],
         wanted = read_arguments(pinned["inputSchema"], arguments)
         try:
             result = await session.call_tool(server, row.name, pinned, wanted, context.ask)
-        except session.ToolChangedError:
+        except ToolChangedError:
             await has_changed(server)
             raise ToolRefusedError(CHANGED_FOR_MODEL, shown=CHANGED) from None
-        except session.McpError as error:
+        except McpError as error:
             logger.warning("MCP server not used", extra={"server": server.name, "error": str(error)})
             raise ToolRefusedError("the server of this tool could not be used", shown=UNREACHABLE) from error
         return tool_output(server, result)

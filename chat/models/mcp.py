@@ -32,6 +32,12 @@ class McpServer(models.Model):
         blank=True,
         help_text=_("An environment variable that MODEL_KEYS lists for the host of the address."),
     )
+    client_id = models.CharField(
+        _("client id"),
+        max_length=300,
+        blank=True,
+        help_text=_("Of OAuth, where this site was registered by hand; the variable then holds the client secret."),
+    )
     groups = models.ManyToManyField(
         Group, blank=True, verbose_name=_("groups"), help_text=_("Whose members may use its tools. Empty: everybody.")
     )

@@ -24,7 +24,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.eventlog.answers import open_answers, seal_answers
+from chat.eventlog.sealed_values import open_values, seal_values
 from chat.models import Conversation, Turn
 from chat.tools.base import Tool
 from chat.tools.questions import UnfitAnswerError, answers_of, checked_answers
@@ -114,7 +114,7 @@ def decide(turn: Turn, call_id: str, decision: object, digest: object, given: Gi
     fields: dict[str, Any] = {"call_decision": decision}
     schema = decided.values_list("waiting_schema", flat=True).first()
     if schema is not None and decision != "deny":
-        fields = {"call_decision": "allow", "sealed_answers": seal_answers(given.fitting(schema))}
+        fields = {"call_decision": "allow", "sealed_answers": seal_values(given.fitting(schema))}
     if decided.update(**fields):
         return
     if waiting.exclude(waiting_digest=digest.replace("\x00", "")).exists():
@@ -242,7 +242,7 @@ def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> Dec
             conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
             conversation.allowed_tools = sorted({*conversation.allowed_tools, shape})
             conversation.save(update_fields=["allowed_tools"])
-    answers = open_answers(sealed)
+    answers = open_values(sealed)
     # From here on a second click finds nothing that waits.
     waiting.update(waiting_call="", waiting_digest="", sealed_answers=None)
     return Decision("deny" if decision == "deny" else "allow", "user", answers)

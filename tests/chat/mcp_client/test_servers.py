@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 import uvicorn
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
+from cryptography.fernet import Fernet
 from django.contrib.auth.models import Group
-from django.test import Client
+from django.test import AsyncClient, Client
+from mcp.shared.auth import OAuthToken
 
+from chat.eventlog.maintenance import rotate_keys
 from chat.mcp import session
+from chat.mcp.authorization import Storage
+from chat.mcp.errors import McpError
 from chat.mcp.servers import offered, record_listing
 from chat.models import McpServer, McpTool, Turn
 from reasoning.events import ToolResult
@@ -110,7 +115,7 @@ async def test_server_over_stdio(upstream, conversation, settings):
 
 async def test_command_that_the_environment_does_not_name_is_not_started(settings):
     settings.MCP_COMMANDS = {}
-    with pytest.raises(session.McpError, match="MCP_COMMANDS has no command sh"):
+    with pytest.raises(McpError, match="MCP_COMMANDS has no command sh"):
         await session.list_tools(McpServer(name="x", command="sh"))
 
 
@@ -338,3 +343,73 @@ def test_server_that_could_not_work_is_refused(client: Client, fields, refusal):
 
     assert refusal in page
     assert not McpServer.objects.exists()
+
+
+@pytest.fixture
+def authorization(monkeypatch):
+    """A server that lets nobody list its tools who hasn't signed in; what it was given."""
+    given: list[Any] = []
+
+    async def list_tools(server: McpServer, sign_in: Any = None) -> list[session.ListedTool]:
+        await sign_in.open_page("https://auth.example/?state=s-1&client_id=x")
+        given.append((sign_in.redirect_url, await sign_in.result()))
+        return [
+            session.ListedTool("echo", {"description": "", "inputSchema": {"type": "object"}, "outputSchema": None})
+        ]
+
+    monkeypatch.setattr(session, "list_tools", list_tools)
+    return given
+
+
+async def test_staff_sign_in_and_the_tools_are_listed(authorization):
+    client = AsyncClient()
+    await sync_to_async(sign_in_staff)(client)
+    server = await McpServer.objects.acreate(name="peer", url="https://mcp.example/mcp")
+    begun = await client.post(f"/admin/chat/mcpserver/{server.pk}/sign-in/")
+    back = await client.get(
+        "/admin/chat/mcpserver/signed-in/", {"state": "s-1", "code": "c-1", "iss": "https://auth.example"}
+    )
+    for _try in range(500):
+        if await server.tools.aexists():
+            break
+        await asyncio.sleep(0.02)
+
+    assert begun["Location"] == "https://auth.example/?state=s-1&client_id=x"
+    assert back["Location"] == f"/admin/chat/mcpserver/{server.pk}/change/"
+    [(redirect_url, result)] = authorization
+    assert redirect_url == "http://testserver/admin/chat/mcpserver/signed-in/"
+    assert (result.code, result.state, result.iss) == ("c-1", "s-1", "https://auth.example")
+    assert [tool.name async for tool in server.tools.all()] == ["echo"]
+
+
+@pytest.mark.parametrize("query", [{"state": "s-2", "code": "c"}, {"code": "c"}, {"state": "s-1", "error": "denied"}])
+async def test_answer_that_nobody_asked_for_is_refused(authorization, query):
+    client = AsyncClient()
+    await sync_to_async(sign_in_staff)(client)
+    server = await McpServer.objects.acreate(name="peer", url="https://mcp.example/mcp")
+    await client.post(f"/admin/chat/mcpserver/{server.pk}/sign-in/")
+    page = (await client.get("/admin/chat/mcpserver/signed-in/", query, follow=True)).content.decode()
+    again = await client.get("/admin/chat/mcpserver/signed-in/", {"state": "s-1", "code": "c"})
+
+    assert "Not signed in" in page
+    assert (authorization, again.status_code) == ([], 404)
+
+
+def test_tokens_are_encrypted_and_rotated(settings):
+    server = McpServer.objects.create(name="peer", url="https://mcp.example/mcp")
+    async_to_sync(Storage(server).set_tokens)(OAuthToken(access_token="t-canary-1", token_type="Bearer"))
+    server.refresh_from_db()
+
+    assert b"canary" not in bytes(server.sealed)
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
+    assert rotate_keys() >= 1
+    server.refresh_from_db()
+    settings.CONTENT_KEYS = settings.CONTENT_KEYS[:1]
+    assert async_to_sync(Storage(server).get_tokens)().access_token == "t-canary-1"  # type: ignore[union-attr]
+
+
+def test_client_document_names_this_site():
+    document = Client().get("/mcp/client.json", secure=True).json()
+
+    assert document["client_id"] == "https://testserver/mcp/client.json"
+    assert document["redirect_uris"] == ["https://testserver/admin/chat/mcpserver/signed-in/"]
