@@ -107,7 +107,16 @@ def test_markup_is_declared_safe_in_one_place():
 
 @pytest.mark.spec("product 3")
 def test_only_the_log_opens_seals():
-    modules = ("attachments", "documents", "read", "serialization", "maintenance", "write", "link_tokens")
+    modules = (
+        "attachments",
+        "documents",
+        "read",
+        "serialization",
+        "maintenance",
+        "sealed_values",
+        "write",
+        "link_tokens",
+    )
     log = {f"chat/eventlog/{name}.py" for name in modules}
     assert _importers("chat.eventlog.encryption") <= log | _commands("rotate_keys", "purge_thinking", "audit_storage")
 

@@ -51,6 +51,7 @@ DOORS = {
     "chat/admin/conversations.py": STAFF,
     "chat/admin/filings.py": STAFF,  # how many answers cite a filing
     "chat/documents/collections.py": KEEPS,  # how many answers cite a collection
+    "chat/evaluation/run.py": KEEPS,  # in a database of its own
     "chat/documents/loading.py": KEEPS,  # how many answers cite a document
     "chat/turns/finish.py": KEEPS,
     "chat/cards/labels.py": WAITS,
