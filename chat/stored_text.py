@@ -22,6 +22,20 @@ STORED = frozenset(
         gettext_noop("Denied by the user."),
         gettext_noop("Denied: nobody decided in time."),
         gettext_noop("Denied: too many calls had to wait."),
+        # ToolTraceStep.error of readWebPage
+        gettext_noop("Pages of this host are not allowed: %(name)s"),
+        gettext_noop("This host has no public address: %(name)s"),
+        gettext_noop("This host can’t be reached: %(name)s"),
+        gettext_noop("This host took too long to answer: %(name)s"),
+        gettext_noop("The page is too large: %(name)s"),
+        gettext_noop("The host’s robots.txt does not allow this page: %(name)s"),
+        gettext_noop("The host’s robots.txt can’t be read: %(name)s"),
+        gettext_noop("This host redirects too often: %(name)s"),
+        gettext_noop("This host redirects to an unusable address: %(name)s"),
+        gettext_noop("The page is neither HTML nor text nor PDF: %(name)s"),
+        gettext_noop("This host gave no page: %(name)s"),
+        gettext_noop("The page has no readable text: %(name)s"),
+        gettext_noop("Other files are being read, try again: %(name)s"),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
     }

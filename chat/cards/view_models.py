@@ -93,10 +93,12 @@ class ArgView:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A citation in the trace: where it leads, if anywhere, and what it says."""
+    """A citation in the trace: where it leads, if anywhere, what it says, and the address of its passage, as ``SourceView``."""
 
     url: str
     label: str
+    kind: SourceKind = "filing"
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,7 @@ class SourceView:
     url: str
     label: str
     kind: SourceKind
+    address: str = ""  # of its passage, as a tool returned it
     publisher: str = ""
     excerpts: tuple[ExcerptView, ...] = ()
     anchor: str = ""  # on a shared page: the id of its passage there

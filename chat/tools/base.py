@@ -71,11 +71,12 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool may use: the documents that its user may read."""
+    """What a running tool may use: documents that its user may read, pages of the web that its site allows."""
 
     search: Callable[[SearchQuery], Awaitable[SearchResult]]
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
     entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
+    open_page: Callable[[str], Awaitable[SearchResult]]  # all of its passages, in their order
 
 
 @dataclass(frozen=True, slots=True)
