@@ -93,7 +93,7 @@ class ArgView:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A citation in the trace: where it leads, if anywhere, what it says, and the address of its passage, as ``SourceView``."""
+    """A citation in the trace: where it leads, if anywhere, what it says; ``address``: as ``SourceView`` has it."""
 
     url: str
     label: str

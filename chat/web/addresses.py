@@ -83,7 +83,7 @@ def read_address(raw: str) -> PageAddress:
 def ends_in_number(host: str) -> bool:
     """Whether some program may read a host as an IP address: ``127.1``, ``0x7f000001``, ``[::1]``."""
     last = host.removesuffix(".").rpartition(".")[2]
-    return last.startswith(("[", "0x")) or last.isdigit()
+    return host.startswith("[") or last.startswith("0x") or last.isdigit()
 
 
 def read_hosts(text: str) -> tuple[str, ...]:

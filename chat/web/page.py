@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import re
 from collections.abc import Collection
+from unicodedata import normalize
 
 from chat.documents.passages import passages_of
 from chat.files.encodings import ENCODINGS, WESTERN, decode
@@ -64,7 +65,8 @@ async def open_page(url: str, *, hosts: Collection[str], site: str) -> SearchRes
 
 def agent_of(site: str) -> str:
     """Return how the server names itself to a host."""
-    name = " ".join(_NOT_IN_A_HEADER.sub(" ", site).split())
+    plain = normalize("NFKD", site).encode("ascii", "ignore").decode()
+    name = " ".join(_NOT_IN_A_HEADER.sub(" ", plain).split())
     return f"Legible (reads a page when a user asks{'; ' if name else ''}{name})"
 
 
