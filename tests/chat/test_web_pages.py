@@ -105,6 +105,7 @@ async def test_certificate_has_to_be_of_the_host(upstream, reading, sites):
 
 
 async def test_host_learns_the_address_and_the_name_of_the_site_alone(upstream, reading, sites, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")  # for the model service
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     sites.page("www.example.org/a", PAGE.format(more="x"), Set_Cookie="seen=1")
