@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from accounts.admin import DeclaredLookupsMixin
 from chat.models import SiteSettings
+from chat.web.addresses import MAX_HOSTS, invalid_hosts
+
+
+class SiteSettingsForm(forms.ModelForm):
+    """The settings, with hosts that are ones."""
+
+    def clean_web_hosts(self) -> str:
+        text: str = self.cleaned_data["web_hosts"]
+        if invalid := invalid_hosts(text):
+            raise ValidationError(_("This is no host: %(line)s") % {"line": invalid[0][:100]})
+        if len(text.split()) > MAX_HOSTS:
+            raise ValidationError(_("At most %(most)s hosts.") % {"most": MAX_HOSTS})
+        return text
 
 
 @admin.register(SiteSettings)
 class SiteSettingsAdmin(DeclaredLookupsMixin):
     """One row, created with the first change; its list leads to its form."""
+
+    form = SiteSettingsForm
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if row := SiteSettings.objects.first():

@@ -32,7 +32,7 @@ from chat.cards.view_models import (
     ThinkingView,
 )
 from chat.eventlog import ThinkingText, TurnRecord
-from chat.html import cite_label, reader_url, renumber_citations
+from chat.html import cite_label, renumber_citations, source_url
 from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
 from chat.texts.stored_text import reading_results, translate_stored
@@ -252,7 +252,7 @@ def step_view(step: ToolTraceStep) -> StepView:
         args=arg_views(step.args),
         results_label=labels.results_label(step.results),
         duration_label="" if state == "waiting" else labels.duration_label(step.duration_ms),
-        citations=tuple(LinkView(reader_url(citation.url), cite_label(citation)) for citation in step.top_citations),
+        citations=tuple(link_view(citation) for citation in step.top_citations),
         more_label=labels.more_label((step.results or 0) - len(step.top_citations)),
         error=translate_stored(step.error or ""),
         output=step.output,
@@ -261,6 +261,10 @@ def step_view(step: ToolTraceStep) -> StepView:
         duration_ms=step.duration_ms,
         about=labels.about_label(step),
     )
+
+
+def link_view(citation: Citation) -> LinkView:
+    return LinkView(source_url(citation), cite_label(citation), citation.kind, citation.url)
 
 
 def arg_views(args: Any) -> tuple[ArgView, ...]:
@@ -295,8 +299,9 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
     return tuple(
         SourceView(
             ref=numbers[ref],
-            url=reader_url(of_source[0].url, [one.quote for one in of_source if one.quote and one.verified]),
+            url=source_url(of_source[0], [one.quote for one in of_source if one.quote and one.verified]),
             label=cite_label(of_source[0]),
+            address=of_source[0].url,
             kind=of_source[0].kind,
             publisher=of_source[0].publisher,
             excerpts=tuple(

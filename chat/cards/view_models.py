@@ -94,10 +94,12 @@ class ArgView:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A citation in the trace: where it leads, if anywhere, and what it says."""
+    """A citation in the trace: where it leads, if anywhere, what it says; ``address``: as ``SourceView`` has it."""
 
     url: str
     label: str
+    kind: SourceKind = "filing"
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ class SourceView:
     url: str
     label: str
     kind: SourceKind
+    address: str = ""  # of its passage, as a tool returned it
     publisher: str = ""
     excerpts: tuple[ExcerptView, ...] = ()
     anchor: str = ""  # on a shared page: the id of its passage there

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat.html.citations import MAX_QUOTE_CHARS, cite, cite_label, reader_url
+from chat.html.citations import MAX_QUOTE_CHARS, cite, cite_label, source_url
 from chat.html.cost import RenderBudget, any_heavy
 from chat.html.links import Address, check_url
 from chat.html.markdown import BlockSplitter, split_blocks
@@ -28,12 +28,12 @@ __all__ = [
     "check_url",
     "cite",
     "cite_label",
-    "reader_url",
     "render_answer",
     "render_markdown",
     "render_policy",
     "render_unfinished",
     "renumber_citations",
     "sanitize_html",
+    "source_url",
     "split_blocks",
 ]

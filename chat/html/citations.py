@@ -22,12 +22,13 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from chat.html import marks
-from chat.html.postprocess import E, append_text, parse_fragment, serialize, text_of
+from chat.html.links import LinkMode, check_url, link_mode, warning_url
+from chat.html.postprocess import REL, E, append_text, parse_fragment, serialize, text_of
 from reasoning.citations import Citation, Source
 
 Node: TypeAlias = str | HtmlElement
 
-# A link that left this site could be a forged source.
+# A link that left this site could be a forged source; a page of the web that was read has the link guard's address.
 _LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
 _NO_QUOTATIONS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
 _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
@@ -44,24 +45,35 @@ _MOST_SOURCE_LINES = 3  # of a blockquote, below the quoted words
 
 
 def cite_label(citation: Citation | Source) -> str:
-    """Return "10-K · 2026-02-26 · Item 7 ¶31"; where the filing date is unknown, the period, labelled as one."""
+    """Return "10-K · 2026-02-26 · Item 7 ¶31"; where the filing date is unknown, the period, labelled as one.
+
+    A page of the web has its host in place of the date.
+    """
     date = citation.date or (gettext("period %(date)s") % {"date": citation.period} if citation.period else "")
     number = re.search(r"-p([0-9]+)$", citation.anchor)
     place = f"{citation.section} ¶{number[1]}".strip() if number else citation.section
-    page = (
-        gettext("page %(number)s") % {"number": citation.page} if citation.kind == "document" and citation.page else ""
-    )
-    return " · ".join(part for part in (citation.title, date, page, place) if part)
+    is_paged = citation.kind in ("document", "web") and citation.page
+    page = gettext("page %(number)s") % {"number": citation.page} if is_paged else ""
+    host = citation.publisher if citation.kind == "web" and citation.publisher != citation.title else ""
+    return " · ".join(part for part in (citation.title, host, date, page, place) if part)
 
 
-def reader_url(url: str, quotations: Iterable[str] = ()) -> str:
-    """Return the address of a passage with what the reader page marks there: the passage, and words quoted from it.
+def source_url(source: Citation | Source, quotations: Iterable[str] = ()) -> str:
+    """Return where a page links to for a source; empty where it may link to nothing.
 
-    A long quotation is shortened to its beginning and end.
+    On this site that is the passage with what the reader page marks there: the passage, and words quoted from it; a
+    long quotation is shortened to its beginning and end. Another site's page is linked as the guard says (product 42).
     """
-    page, _, fragment = url.partition("#")
+    if source.kind == "web":
+        address = check_url(source.url)
+        if address is None or not address.is_web:
+            return ""
+        return address.url if link_mode(address) is LinkMode.DIRECT else warning_url(address)
+    if not _LOCAL_URL.fullmatch(source.url):
+        return ""
+    page, _, fragment = source.url.partition("#")
     if not fragment:
-        return url
+        return source.url
     quoted = []
     for quotation in islice(dict.fromkeys(quotations), _MOST_MARKED_QUOTATIONS):
         words = quotation.split()
@@ -82,7 +94,7 @@ def cite(
     are shown under their own.
     """
     known: list[Citation | Source] = [*sources, *reversed(citations)]
-    marking = AnswerMarking({item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}, numbers or {})
+    marking = AnswerMarking({item.ref: item for item in known if source_url(item)}, numbers or {})
     for citation in citations:
         if citation.quote and citation.verified:
             marking.quoted[citation.ref].append(citation.quote)
@@ -155,8 +167,10 @@ class AnswerMarking:
         target = self.targets[ref]
         # lxml refuses characters that XML doesn't allow.
         title = re.sub(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", target.section)
-        url = reader_url(target.url, self.quoted.get(ref, ()))
+        url = source_url(target, self.quoted.get(ref, ()))
         attributes = {"class": "cite", "data-citation": "", "href": url, "title": title, _REFS: str(ref)}
+        if target.kind == "web":
+            attributes["rel"] = REL
         return E.a(hidden(gettext("Source")), str(self.numbers.get(ref, ref)), attributes)
 
     def mark_blockquote(self, block: HtmlElement) -> bool:

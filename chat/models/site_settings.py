@@ -36,6 +36,16 @@ class SiteSettings(models.Model):
         help_text=gettext_lazy("Added to every request of this site, before those of the model and the conversation."),
     )
 
+    web_hosts = models.TextField(
+        gettext_lazy("hosts whose web pages may be read"),
+        max_length=5_000,
+        blank=True,
+        help_text=gettext_lazy(
+            "A host per line, such as example.org; *.example.org for its subdomains. At most 50. Models may then ask "
+            "to read pages there, with the approval of their users. Empty: they can read none."
+        ),
+    )
+
     last_backup_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:

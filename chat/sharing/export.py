@@ -446,7 +446,7 @@ def source_lines(answer: AnswerRecord, origin: str) -> str:
         elif citation.verified is True:
             verdicts.setdefault(number, " — " + _("quotation found word for word"))
     sources = build.source_views(answer.citations)
-    lines = [f"{one.ref}. {link_to(one.label, origin, one.url)}{verdicts.get(one.ref, '')}" for one in sources]
+    lines = [f"{one.ref}. {link_to(one.label, origin, one.address)}{verdicts.get(one.ref, '')}" for one in sources]
     return section(_("Sources"), lines)
 
 
@@ -456,7 +456,7 @@ def step_lines(number: int, step: ToolTraceStep, origin: str) -> str:
     for arg in view.args:
         value = _("••• hidden (%(kind)s)") % {"kind": arg.mask} if arg.mask else escape(arg.value)
         notes.append(f"{escape(arg.name)}: {value}" if arg.name else value)
-    notes += [link_to(citation.label, origin, citation.url) for citation in view.citations]
+    notes += [link_to(citation.label, origin, citation.address) for citation in view.citations]
     if view.error:
         notes.append(escape(view.error))
     tool = f"**{escape(view.tool)}**" if view.tool else ""
@@ -480,14 +480,9 @@ def block_quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines() or [""])
 
 
-def without_query(url: str) -> str:
-    """Return the address of a passage without what is to be marked there."""
-    return re.sub(r"\?[^#]*", "", url, count=1)
-
-
 def link_to(label: str, origin: str, url: str) -> str:
     """Return a Markdown link; brackets in the URL would end it."""
-    absolute = origin + without_query(url) if url.startswith("/") else url
+    absolute = origin + url if url.startswith("/") else url
     return f"[{escape(label)}]({absolute.replace(' ', '%20').replace('(', '%28').replace(')', '%29')})"
 
 

@@ -28,7 +28,7 @@ from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepVie
 from chat.conversations import reasoning_settings
 from chat.eventlog import branches, link_tokens
 from chat.models import Conversation, Share, Turn
-from chat.sharing.export import Choice, without_query
+from chat.sharing.export import Choice
 from reasoning.envelope import AnswerRecord
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
 from reasoning.visibility import Viewer, Visibility, visibility
@@ -174,8 +174,8 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *
 
 def shared_step(step: StepView, sources: Sequence[SourceView]) -> StepView:
     """Return a step whose citations lead to the excerpts of the answer, or nowhere."""
-    anchors = {without_query(source.url): f"#{source.anchor}" for source in sources}
-    links = (replace(link, url=anchors.get(without_query(link.url), "")) for link in step.citations)
+    anchors = {source.address: f"#{source.anchor}" for source in sources}
+    links = (replace(link, url=anchors.get(link.address, "")) for link in step.citations)
     return replace(step, citations=tuple(links))
 
 

@@ -25,6 +25,20 @@ STORED = frozenset(
         gettext_noop("The server has changed this tool. It is off until staff have looked at it."),
         gettext_noop("The MCP server could not be used."),
         gettext_noop("The MCP server reported an error."),
+        # ToolTraceStep.error of readWebPage
+        gettext_noop("Pages of this host are not allowed: %(name)s"),
+        gettext_noop("This host has no public address: %(name)s"),
+        gettext_noop("This host can’t be reached: %(name)s"),
+        gettext_noop("This host took too long to answer: %(name)s"),
+        gettext_noop("The page is too large: %(name)s"),
+        gettext_noop("The host’s robots.txt does not allow this page: %(name)s"),
+        gettext_noop("The host’s robots.txt can’t be read: %(name)s"),
+        gettext_noop("This host redirects too often: %(name)s"),
+        gettext_noop("This host redirects to an unusable address: %(name)s"),
+        gettext_noop("The page is neither HTML nor text nor PDF: %(name)s"),
+        gettext_noop("This host gave no page: %(name)s"),
+        gettext_noop("The page has no readable text: %(name)s"),
+        gettext_noop("Other files are being read, try again: %(name)s"),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
     }

@@ -71,11 +71,12 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool may use: the documents that its user may read."""
+    """What a running tool may use: documents that its user may read, pages of the web that its site allows."""
 
     search: Callable[[SearchQuery], Awaitable[SearchResult]]
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
     entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
+    open_page: Callable[[str], Awaitable[SearchResult]]  # all of its passages, in their order
     # Ask the user a question with a JSON schema for its answers; None: they declined. None itself: nobody can be asked.
     ask: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]] | None = None
 

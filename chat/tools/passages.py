@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from chat.tools.base import ToolOutput, json_text
-from reasoning.citations import Source
+from reasoning.citations import Source, SourceKind
 
 # The turn cuts results at 20,000, which would leave half a JSON text.
 MAX_CONTENT_CHARS = 18_000
@@ -17,7 +17,12 @@ _OF_FILING: Final = {
     **{name: name for name in ("ref", "date", "period", "section", "url", "text")},
     **{"company": "publisher", "filing": "title"},
 }
+_OF_WEB: Final = {
+    **{name: name for name in ("ref", "kind", "title", "section", "url", "text")},
+    "host": "publisher",
+}
 _OF_OTHERS: Final = {name: name for name in ("ref", "kind", "title", "date", "section", "url", "text")}
+_NAMES: Final[Mapping[SourceKind, Mapping[str, str]]] = {"filing": _OF_FILING, "web": _OF_WEB}
 
 
 def fit_passages(output: ToolOutput) -> ToolOutput:
@@ -38,7 +43,7 @@ def number_passages(output: ToolOutput, *, first_ref: int) -> ToolOutput:
 
 def passage_to_json(source: Source) -> dict[str, Any]:
     """Return a passage as a model reads it."""
-    names = _OF_FILING if source.kind == "filing" else _OF_OTHERS
+    names = _NAMES.get(source.kind, _OF_OTHERS)
     return {name: getattr(source, field) for name, field in names.items()}
 
 
@@ -51,7 +56,7 @@ def passages_from_json(content: str) -> tuple[Source, ...]:
 
 
 def _passage_from_json(form: Mapping[str, Any]) -> Source:
-    publisher = form.get("company", "")
+    publisher = form.get("company") or form.get("host", "")
     url = form["url"]
     return Source(
         ref=form["ref"],

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_noop
 
 from chat.documents import sources
 from chat.documents.access import reader_of
+from chat.models import SiteSettings
 from chat.tools.base import (
     DocumentEntry,
     SearchQuery,
@@ -34,6 +35,7 @@ from chat.tools.base import (
 )
 from chat.tools.passages import fit_passages, number_passages, passages_from_json
 from chat.tools.schemas import first_error
+from chat.web.addresses import read_hosts
 from reasoning import trace
 from reasoning.citations import SourceKind
 from reasoning.events import ToolCall
@@ -94,6 +96,7 @@ async def execute_tool_call(
                 search=partial(_search, conversation_id, searches_all),
                 read=partial(_read, conversation_id),
                 entries=partial(_entries, conversation_id),
+                open_page=_open_page,
                 ask=partial(_ask, limit, ask),
             )
             output = await tool.call(call.arguments, context)
@@ -180,3 +183,11 @@ def _read(conversation_id: uuid.UUID, url: str, neighbours: int) -> SearchResult
 @database_sync_to_async
 def _entries(conversation_id: uuid.UUID, kinds: tuple[SourceKind, ...]) -> Sequence[DocumentEntry]:
     return sources.entries(reader_of(conversation_id), kinds)
+
+
+async def _open_page(url: str) -> SearchResult:
+    from chat.web.page import open_page  # noqa: PLC0415 - its HTTP client, for sites that read no pages
+
+    # Read now: staff may have changed the list while the call waited for its user.
+    site = await database_sync_to_async(SiteSettings.current)()
+    return await open_page(url, hosts=read_hosts(site.web_hosts), site=site.shown_name)

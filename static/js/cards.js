@@ -199,7 +199,8 @@ const reader = document.getElementById("reader"); // shared pages have none
 let shownFor = null; // the link whose passage is previewed
 let previewTimer = 0;
 
-const placeOf = ({ pathname, hash }) => pathname + hash;
+// A page of another site is no page of the reader; its link has a rel.
+const placeOf = ({ pathname, hash, href, rel }) => rel ? href : pathname + hash;
 
 // On a shared page a citation leads to its excerpt; elsewhere that is in the row of sources, which names its passage.
 const excerptOf = (link) => {
@@ -311,7 +312,7 @@ document.addEventListener("click", (event) => {
   if (link.getAttribute("href").startsWith("#")) {
     event.preventDefault();
     showPreview(link);
-  } else if (reader && isWide.matches) {
+  } else if (reader && isWide.matches && !link.rel) {
     event.preventDefault();
     openReader(link);
   }

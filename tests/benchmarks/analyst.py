@@ -45,7 +45,7 @@ async def ask(asked: dict[str, Any]) -> Outcome:
     from chat.filings.search import read_passages, search_passages
     from chat.providers.base import ProviderRequest
     from chat.providers.offline import OfflineAnalyst
-    from chat.tools.base import ToolContext
+    from chat.tools.base import SearchResult, ToolContext
     from chat.tools.passages import number_passages
     from chat.tools.search_filings import search_filings
     from reasoning.citations import Source, check_citations
@@ -63,7 +63,9 @@ async def ask(asked: dict[str, Any]) -> Outcome:
         if not arguments:
             break
         entries = sync_to_async(tuple)  # the analyst lists nothing
-        context = ToolContext(sync_to_async(search_passages), sync_to_async(read_passages), entries)
+        context = ToolContext(
+            sync_to_async(search_passages), sync_to_async(read_passages), entries, sync_to_async(SearchResult)
+        )
         output = number_passages(await tool.call(arguments, context), first_ref=len(sources) + 1)
         sources += output.sources
         messages += [{"role": "assistant", "content": None}, {"role": "tool", "content": output.content}]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.html import cite_label, reader_url, render_answer, render_markdown
+from chat.html import cite_label, render_answer, render_markdown, source_url
 from reasoning.citations import Citation, Source, check_citations, citation_numbers
 from tests.chat.html_reader import read
 
@@ -65,7 +65,7 @@ def by_hand(ref, quote=None, verified=None, **changes):
     ],
 )
 def test_address_says_what_the_reader_page_marks(quotes, query):
-    assert reader_url("/filings/1/#p1", quotes) == f"/filings/1/?{query}#p1"
+    assert source_url(source(1), quotes) == f"/filings/1/?{query}#p1"
 
 
 class TestSourceLinks:

@@ -11,7 +11,7 @@ from chat.filings.ingest import STARTERS, ingest, load_demo
 from chat.filings.search import read_passages, search_passages
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
-from chat.tools.base import ToolContext
+from chat.tools.base import SearchResult, ToolContext
 from chat.tools.passages import number_passages
 from chat.tools.search_filings import search_filings
 from reasoning.citations import Source, check_citations
@@ -57,7 +57,9 @@ class Talk:
                 return answer
             self.calls.append(json.loads(arguments))
             entries = sync_to_async(tuple)  # the analyst lists nothing
-            context = ToolContext(sync_to_async(search_passages), sync_to_async(read_passages), entries)
+            context = ToolContext(
+                sync_to_async(search_passages), sync_to_async(read_passages), entries, sync_to_async(SearchResult)
+            )
             found = async_to_sync(TOOL.call)(arguments, context)
             output = number_passages(found, first_ref=len(sources) + 1)
             sources += output.sources

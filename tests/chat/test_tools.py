@@ -29,6 +29,10 @@ class Corpus:
         self.asked.append(query)
         return self.found
 
+    async def open_page(self, url: str) -> SearchResult:
+        self.asked.append(url)
+        return self.found
+
     async def read(self, url: str, neighbours: int) -> SearchResult:
         self.asked.append((url, neighbours))
         return self.found
@@ -38,7 +42,9 @@ class Corpus:
 
 
 async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) -> ToolOutput:
-    output = await registry()[name].call(arguments, ToolContext(corpus.search, corpus.read, corpus.entries))
+    output = await registry()[name].call(
+        arguments, ToolContext(corpus.search, corpus.read, corpus.entries, corpus.open_page)
+    )
     return output if output.searched is None else number_passages(fit_passages(output), first_ref=first_ref)
 
 
