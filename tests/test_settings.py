@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ReadSettings = Callable[..., dict[str, Any]]
 
 
-ALLOWED_TOOLS = "calculate, listDocuments, readPassage, searchDocuments, searchFilings, with commas between"
+ALLOWED_TOOLS = (
+    "calculate, listDocuments, readPassage, readWebPage, searchDocuments, searchFilings, with commas between"
+)
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def test_invalid_value_stops_every_entry_with_one_line(entry):
         (
             "TOOLS_REQUIRING_APPROVAL",
             "readPassage,fly",
-            "calculate, listDocuments, readPassage, searchDocuments, searchFilings, with commas between",
+            "calculate, listDocuments, readPassage, readWebPage, searchDocuments, searchFilings, with commas between",
         ),
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),
     ],

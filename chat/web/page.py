@@ -21,7 +21,7 @@ from chat.files.extraction import (
     read_apart,
     read_blocks,
 )
-from chat.passage_text import anchors
+from chat.search.passage_text import anchors
 from chat.tools.base import SearchResult, ToolArgumentsError
 from chat.web.addresses import InvalidPageAddressError, PageAddress, read_address
 from chat.web.fetch import Received, fetch
