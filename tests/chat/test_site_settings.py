@@ -70,3 +70,14 @@ def test_too_many_starters_are_refused(sam):
 
     assert "At most 8 questions." in answer.content.decode()
     assert signed_in(sam).post(ADDRESS, WORDS | {"starters": "x" * 201}).status_code == 200
+
+
+def test_hosts_whose_pages_may_be_read_are_checked(sam):
+    sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
+    staff = signed_in(sam)
+
+    refused = staff.post(ADDRESS, WORDS | {"web_hosts": "example.org\nhttps://example.org/"}).text
+    many = staff.post(ADDRESS, WORDS | {"web_hosts": "\n".join(f"h{n}.example" for n in range(51))}).text
+    assert "This is no host: https://example.org/" in refused
+    assert "At most 50 hosts." in many
+    assert staff.post(ADDRESS, WORDS | {"web_hosts": "example.org\n*.example.org"}).status_code == 302
