@@ -43,7 +43,7 @@ STATES = {
 class McpServerForm(forms.ModelForm):
     """An address or a command, and a token that the operator has bound to the host."""
 
-    command = forms.ChoiceField(label=gettext_lazy("command"), required=False)
+    command = forms.ChoiceField(label=gettext_lazy("Command"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,10 +72,13 @@ class McpToolInline(ReadOnlyMixin, admin.TabularInline):
     """The tools of a server, each with its own page."""
 
     model = McpTool
-    fields = ("name", "state_in_words", "requires_approval", "problem")
+    fields = ("page", "state_in_words", "requires_approval", "problem")
     readonly_fields = fields
-    show_change_link = True
     verbose_name_plural = gettext_lazy("tools")
+
+    @admin.display(description=gettext_lazy("name"))
+    def page(self, tool: McpTool) -> str:
+        return format_html('<a href="{}">{}</a>', reverse("admin:chat_mcptool_change", args=[tool.pk]), tool.name)
 
     @admin.display(description=gettext_lazy("state"))
     def state_in_words(self, tool: McpTool) -> str:
