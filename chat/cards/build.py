@@ -340,7 +340,9 @@ def _approval_view(live: TurnState) -> StepView | None:
     if live.approval is None:
         return None
     url = reverse("chat:decide", args=[live.conversation_id, live.id, live.approval.call_id])
-    view = replace(step_view(live.approval), decide_url=f"{url}?digest={live.approval.digest}")
+    view = replace(
+        step_view(live.approval), decide_url=f"{url}?digest={live.approval.digest}", digest=live.approval.digest
+    )
     if question := live.approval.question:
         view = replace(view, question=question["message"], fields=tuple(map(field_from_json, question["fields"])))
     return view

@@ -118,6 +118,7 @@ class StepView:
     output: str = ""  # what the call came to, in a line
     question: str = ""  # that a call asks its user, with a form
     fields: tuple[Field, ...] = ()
+    digest: str = ""  # of what a call that waits has shown
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
     response: int | None = None  # as ``ToolTraceStep`` has it
     results: int = 0
