@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from unittest.mock import AsyncMock
 
 import pytest
 from channels.db import database_sync_to_async
@@ -81,7 +82,7 @@ async def test_stored_texts_are_english():
 
     with override("de"):
         finished = await execute_tool_call(
-            call, None, first_ref=1, scratchpad=Scratchpad(), conversation_id=uuid.uuid4()
+            call, None, scratchpad=Scratchpad(), conversation_id=uuid.uuid4(), ask=AsyncMock()
         )
 
         shown = translate_stored(finished.trace.error or "")
