@@ -129,7 +129,7 @@ class TestProcess:
 
     @pytest.mark.slow
     def test_block_that_takes_too_long_is_plain_text(self, monkeypatch):
-        monkeypatch.setattr(process, "TIME_LIMIT_S", 0.001)
+        monkeypatch.setattr(processes, "TIME_LIMIT_S", 0.001)
 
         html = render_markdown(f"*One*\n\n{TABLE}\n\n*Two*\n")
 
