@@ -165,4 +165,4 @@ def test_units_are_confined_alike():
     assert first == second
     assert {"CapabilityBoundingSet=", "PrivateDevices=yes", "SystemCallFilter=@system-service"} <= set(first)
     filters = [line for line in first if line.startswith("SystemCallFilter=")]
-    assert filters[-1] == "SystemCallFilter=prlimit64 setrlimit"  # by which chat.html.process limits its memory
+    assert filters[-1] == "SystemCallFilter=prlimit64 setrlimit"  # by which chat.processes limits its memory

@@ -36,8 +36,8 @@ from chat.files.extraction import (
 )
 from chat.files.images import ImageFile, read_image
 from chat.files.words import clean_name, problem_text, refused_type
-from chat.html.process import FILES, NoProcessError, RenderTimeoutError, run_in_process
 from chat.models import Attachment, Conversation
+from chat.processes import FILES, NoProcessError, RenderTimeoutError, run_in_process
 from chat.validation import InvalidInputError
 
 FIELD = "attachments"

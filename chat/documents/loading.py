@@ -28,9 +28,9 @@ from chat.documents.passages import PassageText, read_passages
 from chat.eventlog import documents, leases
 from chat.files.extraction import KINDS, FileText, encoding_of, media_type_of
 from chat.files.words import clean_name, refused_type
-from chat.html.process import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
 from chat.models import Collection, Document, DocumentPassage
 from chat.models import Event as StoredEvent
+from chat.processes import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
 from chat.search.passage_text import anchors
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage

@@ -19,7 +19,7 @@ from zipfile import BadZipFile, ZipFile
 from chat.files.blocks import PAGE_BREAK, Block, Details, RefusedFileError, joined
 from chat.files.encodings import UTF_8, decode, detect_encoding
 from chat.files.images import ImageFile
-from chat.html.process import FILES, MemoryLimitError, NoProcessError, RenderTimeoutError, run_in_process
+from chat.processes import FILES, MemoryLimitError, NoProcessError, RenderTimeoutError, run_in_process
 
 PDF, RTF, EML, EPUB = "application/pdf", "application/rtf", "message/rfc822", "application/epub+zip"
 _OFFICE = "application/vnd.openxmlformats-officedocument."

@@ -62,13 +62,13 @@ def search_passages(query: SearchQuery) -> SearchResult:
         Passage.objects.filter(filing__in=filings) if query.form or companies is not None else Passage.objects.all()
     )
     # The queryset hides which database ranks.
-    ranked = passages.search(query.text).select_related("filing")
+    passages = passages.select_related("filing")
     # Else one company could fill the list.
     if companies and len(companies) > 1:  # the best of each in turn
-        by_company = [list(ranked.filter(filing__company=company)[:limit]) for company in companies]
+        by_company = [list(passages.filter(filing__company=one).search(query.text)[:limit]) for one in companies]
         found = [one for one in chain.from_iterable(zip_longest(*by_company)) if one is not None][:limit]
     else:
-        found = list(ranked[:limit])
+        found = list(passages.search(query.text)[:limit])
     terms = search_terms(query.text)
     return SearchResult(
         passages=tuple(found_passage(passage, terms) for passage in found),

@@ -35,9 +35,9 @@ from chat.html.markdown import (
     to_html,
 )
 from chat.html.postprocess import decorate
-from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
 from chat.html.unfinished import TIP
+from chat.processes import PROCESSES, RenderTimeoutError, run_in_process
 from reasoning.citations import Citation, Source
 
 logger = logging.getLogger(__name__)

@@ -8,16 +8,31 @@ first. Words are joined by OR and always quoted, so user input is never search s
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from django.db import connections, models
+from django.db.models.expressions import RawSQL
 
-from chat.search.fts5 import INDEX_COLUMN, fts5_expression, index_table, match_fts5, match_vector, tsquery
+from chat.search.fts5 import (
+    INDEX_COLUMN,
+    Join,
+    count_fts5,
+    estimate_vector,
+    fts5_expression,
+    index_table,
+    match_fts5,
+    match_vector,
+    tsquery,
+)
 from chat.search.search_text import MARKS, query_terms
 
 P = TypeVar("P", bound=models.Model)
 
 _MAX_TERMS = 40
+_MANY = 2000  # passages; a term that more of them hold is common
+_MOST = 10_000  # passages; so many are read in their order, fewer by the index
+_ENOUGH = 20  # results, as many as a search returns at most
 _WORD = re.compile(rf"[\w{MARKS}]+(?:[.,&/-][\w{MARKS}]+)*")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _STOP_WORDS = frozenset(
@@ -45,22 +60,68 @@ class PassageQuerySet(models.QuerySet[P]):
     """Passages that can be searched: rows with ``context`` and ``text``, and an index of both."""
 
     def search(self, text: str) -> PassageQuerySet[P]:
-        """Return the passages that share a word with ``text``, best first, each with its ``score``."""
+        """Return the passages that share a word with ``text``, best first, each with its ``score``.
+
+        Each passage that is ranked costs time, so only those are that hold what ``chosen_terms`` chooses, unless they
+        are too few.
+        """
         terms = query_terms(search_terms(text))[:_MAX_TERMS]
         if not terms:
             return self.none()
+        chosen, join = self.chosen_terms(terms)
+        found: models.QuerySet[P] = self.matching(chosen, join, terms)
+        if set(chosen) < set(terms) and len(found.order_by().values_list("pk")[:_ENOUGH]) < _ENOUGH:
+            return self.matching(terms, "OR", terms)
+        if join == "AND" and (count := self.about_how_many(chosen)) > _MANY:
+            # Words that most passages hold say little about which is best: the first ones are as good as others.
+            table = self.model._meta.db_table
+            row = f"{table}.id" if self.is_postgresql else f"{index_table(table)}.rowid"
+            if self.is_postgresql and count < _MOST:
+                row += " + 0"  # so that it doesn't read nearly all passages, by the primary key, to find these
+            in_order = found.order_by(RawSQL(row, ()))  # noqa: S611 - constant names
+            for beyond in in_order.values_list("pk", flat=True)[_MANY : _MANY + 1]:
+                found = found.extra(where=[f"{row} < %s"], params=[beyond])  # noqa: S610 - constant names
+        return cast("PassageQuerySet[P]", found)
+
+    def chosen_terms(self, terms: Sequence[str]) -> tuple[Sequence[str], Join]:
+        """Return of which terms a passage must hold any, or all: the rare ones, or common ones that are rare together.
+
+        They are counted in the index alone, among all passages of the table.
+        """
+        rare = [term for term in terms if self.about_how_many([term]) <= _MANY]
+        if rare:
+            return rare, "OR"
+        chosen = terms[:1]
+        for term in terms[1:]:
+            if self.about_how_many(chosen) <= _MANY:
+                break
+            if self.about_how_many([*chosen, term]):
+                chosen = [*chosen, term]
+        return chosen, "AND"
+
+    def about_how_many(self, terms: Sequence[str]) -> int:
+        """Return how many passages of the table hold all of these terms. Above ``_MANY`` it isn't exact."""
+        if self.is_postgresql:
+            return estimate_vector(self.model._default_manager.all(), INDEX_COLUMN, tsquery(terms, "AND"))
+        return count_fts5(index_table(self.model._meta.db_table), fts5_expression(terms, "AND"), _MANY + 1)
+
+    def matching(self, chosen: Sequence[str], join: Join, terms: Sequence[str]) -> PassageQuerySet[P]:
+        """Return the passages that hold any or all of the chosen terms, ranked by all ``terms``."""
         # each engine ranks in its own way; scores are compared within one search only
         found: models.QuerySet[P]
-        if connections[self.db].vendor == "postgresql":
+        if self.is_postgresql:
             # any word may match; the rank puts passages with several first
             weights = [1.0, 0.4, 0.7, 1.0]
-            found = match_vector(self, INDEX_COLUMN, tsquery(terms, "OR"), weights=weights, then="pk")
+            ranked = tsquery(terms, "OR")
+            found = match_vector(self, INDEX_COLUMN, tsquery(chosen, join), ranked=ranked, weights=weights, then="pk")
         else:
-            found = match_fts5(
-                self,
-                index_table(self.model._meta.db_table),
-                fts5_expression(terms, "OR"),
-                weights=", 2.0, 1.0",
-                then="pk",
-            )
+            expression = fts5_expression(chosen, join)
+            if set(chosen) < set(terms):
+                expression = f"({expression}) AND ({fts5_expression(terms, 'OR')})"
+            table = index_table(self.model._meta.db_table)
+            found = match_fts5(self, table, expression, weights=", 2.0, 1.0", then="pk")
         return cast("PassageQuerySet[P]", found)
+
+    @property
+    def is_postgresql(self) -> bool:
+        return connections[self.db].vendor == "postgresql"

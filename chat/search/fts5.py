@@ -7,6 +7,7 @@ triggers silently when it rebuilds a table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, cast
@@ -62,16 +63,43 @@ def match_fts5(rows: QuerySet[M], table: str, expression: str, *, weights: str =
     return cast("QuerySet[M]", joined.annotate(score=score).order_by(F("score").desc(), then))
 
 
+def count_fts5(table: str, expression: str, limit: int) -> int:
+    """Return how many rows an FTS5 expression matches, at most ``limit``, without reading them."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        matching = f"SELECT 1 FROM {table} WHERE {table} MATCH %s LIMIT %s"
+        cursor.execute(f"SELECT count(*) FROM ({matching})", [expression, limit])
+        return int(cursor.fetchone()[0])
+
+
 def match_vector(
-    rows: QuerySet[M], column: str, query: SearchQuery, *, weights: Sequence[float] | None = None, then: str = "-pk"
+    rows: QuerySet[M],
+    column: str,
+    query: SearchQuery,
+    *,
+    ranked: SearchQuery | None = None,
+    weights: Sequence[float] | None = None,
+    then: str = "-pk",
 ) -> QuerySet[M]:
-    """Return the rows whose text-search ``column`` matches on PostgreSQL, in the same way."""
-    name = f'"{rows.model._meta.db_table}"."{column}"'
-    vector = RawSQL(name, [], output_field=SearchVectorField())  # noqa: S611 - constant names
+    """Return the rows whose text-search ``column`` matches on PostgreSQL, in the same way.
+
+    ``ranked`` is another query to rank them by.
+    """
     # normalization 1 divides by the logarithm of the length: long texts mention everything
-    rank = SearchRank(vector, query, weights=weights, normalization=1)
-    matching = rows.alias(vector=vector).filter(vector=query).annotate(score=rank)
+    rank = SearchRank(vector_of(rows, column), ranked or query, weights=weights, normalization=1)
+    matching = rows.alias(vector=vector_of(rows, column)).filter(vector=query).annotate(score=rank)
     return cast("QuerySet[M]", matching.order_by(F("score").desc(), then))
+
+
+def estimate_vector(rows: QuerySet[M], column: str, query: SearchQuery) -> int:
+    """Return how many rows match on PostgreSQL, as its planner estimates: counting them would read the rows."""
+    matching = rows.alias(vector=vector_of(rows, column)).filter(vector=query).order_by()
+    plan = json.loads(matching.explain(format="json"))
+    return int(plan[0]["Plan"]["Plan Rows"])
+
+
+def vector_of(rows: QuerySet[M], column: str) -> RawSQL:
+    name = f'"{rows.model._meta.db_table}"."{column}"'
+    return RawSQL(name, [], output_field=SearchVectorField())  # noqa: S611 - constant names
 
 
 def add_index_function(connection: BaseDatabaseWrapper, **_more: Any) -> None:

@@ -20,8 +20,8 @@ from chat.conversations import actions
 from chat.eventlog import attachments
 from chat.eventlog.link_tokens import token_of
 from chat.files.extraction import FileText
-from chat.html.process import NoProcessError
 from chat.models import Attachment, Conversation, QueuedMessage
+from chat.processes import NoProcessError
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.events import AssistantMessage

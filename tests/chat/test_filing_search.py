@@ -67,6 +67,18 @@ def test_two_companies_named_are_both_answered(demo):
     assert len({passage.publisher for passage in found.passages[:2]}) == 2
 
 
+@pytest.mark.parametrize("many", [1, 3, 30])
+def test_common_words_are_left_out_only_where_enough_is_found_without(demo, monkeypatch, many):
+    monkeypatch.setattr("chat.models.passages._MANY", many)
+    monkeypatch.setattr("chat.models.passages._ENOUGH", 2)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # PostgreSQL estimates how common a word is
+
+    assert "numbers 3, 4, 7, 9, 10 and 13" in search_passages(SearchQuery("turbines replaced Skerry")).passages[0].text
+    assert len(search_passages(SearchQuery("turbines zyzzyva", limit=3)).passages) == 3
+    assert len(search_passages(SearchQuery("company", limit=3)).passages) >= min(many, 2)
+
+
 def test_unknown_company_gives_nothing(demo):
     found = search_passages(SearchQuery("interest rate risk", company="Tesla, Inc."))
 

@@ -9,7 +9,8 @@ import threading
 import pytest
 from channels.db import database_sync_to_async
 
-from chat.html import BlockSplitter, process, render, render_markdown
+from chat import processes
+from chat.html import BlockSplitter, render, render_markdown
 from chat.html.cost import MAX_ANSWER_CHARS, is_heavy, is_too_dense
 from chat.models import StoredCard
 from tests.chat.asking import ask
@@ -52,7 +53,7 @@ class SlowProcess:
     def __call__(self, *_args: object) -> str:
         self.started.set()
         assert self.ended.wait(60)
-        raise process.RenderTimeoutError
+        raise processes.RenderTimeoutError
 
 
 def kill_oneself() -> str:
@@ -70,7 +71,7 @@ def _no_cache():
 @pytest.fixture
 def _end_processes():
     yield
-    for each in list(process.BLOCKS.queue):
+    for each in list(processes.BLOCKS.queue):
         each.stop()
 
 
@@ -128,7 +129,7 @@ class TestProcess:
 
     @pytest.mark.slow
     def test_block_that_takes_too_long_is_plain_text(self, monkeypatch):
-        monkeypatch.setattr(process, "TIME_LIMIT_S", 0.001)
+        monkeypatch.setattr(processes, "TIME_LIMIT_S", 0.001)
 
         html = render_markdown(f"*One*\n\n{TABLE}\n\n*Two*\n")
 
@@ -141,10 +142,10 @@ class TestProcess:
 
     @pytest.mark.slow
     def test_block_whose_process_is_killed_is_plain_text(self):
-        worker = process.RenderProcess()
+        worker = processes.RenderProcess()
         assert worker.run(render.render_markup, TABLE, render.EMPTY, "en")
 
-        with pytest.raises(process.RenderTimeoutError):
+        with pytest.raises(processes.RenderTimeoutError):
             worker.run(kill_oneself)
 
         assert worker.run(render.render_markup, "*a*", render.EMPTY, "en") == '<p dir="auto"><em>a</em></p>\n'

@@ -34,8 +34,8 @@ from chat import eventlog
 from chat.conversations.actions import MAX_TITLE_CHARS
 from chat.conversations.titles import masked_name, title_from
 from chat.eventlog import EndedTurn, leases
-from chat.html.process import start_process
 from chat.models import Conversation, ConversationImport
+from chat.processes import start_process
 from chat.sharing.imports.conversation import LEFT_OUT
 from chat.sharing.imports.products import product_names
 from chat.sharing.imports.reader import (
