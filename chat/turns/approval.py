@@ -131,6 +131,7 @@ class ApprovalGate:
         self._woken = asyncio.Event()
         self._asked = 0
         self.is_waiting = False
+        self.is_handed_over = False  # another process waits on
 
     def wake(self) -> None:
         """Look for a decision now."""

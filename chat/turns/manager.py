@@ -238,7 +238,7 @@ class TurnManager:
         """
         await database_sync_to_async(approval.decide)(turn, call_id, decision, digest, given)
         if run := self._runs.get((turn.conversation_id, turn.is_beside)):
-            run.approvals.wake()
+            run.calls.approvals.wake()
         else:
             await publish_decision(turn.pk)
 
@@ -255,7 +255,7 @@ class TurnManager:
                             if run.live.public_id != message["turn"]:
                                 continue
                             if message["type"] == "turn.decided":
-                                run.approvals.wake()
+                                run.calls.approvals.wake()
                             else:
                                 run.stop()
             except Exception:

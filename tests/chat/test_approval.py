@@ -329,7 +329,7 @@ async def left_waiting(conversation: Conversation, *, how: str) -> Turn:
     turn = await waiting(conversation)
     if how == "killed":
         for run in dead._runs.values():
-            run.is_handed_over = True  # it writes nothing more
+            run.calls.approvals.is_handed_over = True  # it writes nothing more
         await database_sync_to_async(abandon)(turn)
         for task in dead._run_tasks:
             task.cancel()
