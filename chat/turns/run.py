@@ -29,12 +29,12 @@ from chat.observability import metrics, tracing
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.texts.db_errors import lacks_key
 from chat.turns import finish
-from chat.turns.calls import CallRunner
 from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
 from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_outage
+from chat.turns.tool_calls import CallRunner
 from reasoning.deltas import Channel, RawDelta, split_long_text
 from reasoning.events import Event, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
