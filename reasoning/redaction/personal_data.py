@@ -206,6 +206,7 @@ _KINDS: Final = {
     word: [kind for kind in LABELS if word in _FIRST_WORDS[kind]] for words in _FIRST_WORDS.values() for word in words
 }
 _WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
     r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
@@ -217,8 +218,8 @@ _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compa
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
 
 
-def find_emails(text: str) -> Iterator[Span]:
-    for found in _EMAIL.finditer(text):
+def find_emails(text: str, start: int) -> Iterator[Span]:
+    for found in _EMAIL.finditer(text, start):
         if found["tld"].lower() not in _FILE_ENDINGS and found["local"].lower() not in _SERVICE_USERS:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")
 
@@ -232,13 +233,13 @@ def is_phone(_found: re.Match[str], value: str) -> bool:
     return 8 <= sum(map(str.isdigit, value)) <= 15
 
 
-def find_by_label(text: str) -> Iterator[Span]:
-    if not any(map(str.isdigit, text)):
+def find_by_label(text: str, start: int) -> Iterator[Span]:
+    if not _DIGIT.search(text, start):
         return
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
     low = text.lower()
-    words = [*_WORD.finditer(low if len(low) == len(text) else text)]
-    words += [*_PART_OF_NAME.finditer(text)] if low != text else []
+    words = [*_WORD.finditer(low if len(low) == len(text) else text, start)]
+    words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     places = {
         (kind, word.start())
         for word in words
@@ -256,10 +257,10 @@ def find_by_label(text: str) -> Iterator[Span]:
 
 def is_labelled(name: str, value: str) -> bool:
     """True where the name of a key is a label, and the value has the form that belongs to it."""
-    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}"))
+    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}", 0))
 
 
-def find_personal_cells(text: str) -> Iterator[Span]:
+def find_personal_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
 
@@ -267,7 +268,7 @@ def find_personal_cells(text: str) -> Iterator[Span]:
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
         return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
 
-    return (Span(*found) for found in find_in_tables(text, kind_of_column, is_personal))
+    return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))
 
 
 def is_personal_ip(address: str) -> bool:
@@ -276,8 +277,8 @@ def is_personal_ip(address: str) -> bool:
     return is_valid and not address.startswith(_LOCAL_IPS)
 
 
-def find_ibans(text: str) -> Iterator[Span]:
-    for found in _IBAN.finditer(text):
+def find_ibans(text: str, start: int) -> Iterator[Span]:
+    for found in _IBAN.finditer(text, start):
         for end in _END_OF_WORD.finditer(text, found.start() + 14, found.end()):  # words may follow
             if iban.is_valid(text[found.start() : end.start()].replace("\xa0", " "), check_country=False):
                 yield Span(found.start(), end.start(), "iban")

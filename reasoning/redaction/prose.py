@@ -138,10 +138,10 @@ def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
     return Span(start, found.end()) if found else None
 
 
-def find_stated(text: str) -> Iterator[Span]:
+def find_stated(text: str, start: int) -> Iterator[Span]:
     """Find what "the password is …", "the API key …" state."""
-    may_be_mixed = MIXED_SIGN.search(text)
-    for word in _NAME.finditer(text):
+    may_be_mixed = MIXED_SIGN.search(text, start)
+    for word in _NAME.finditer(text, start):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
@@ -201,11 +201,11 @@ def is_value_before_name(found: re.Match[str], value: str) -> bool:
     return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
 
 
-def find_nearby(text: str) -> Iterator[Span]:
+def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
-    if not MIXED_SIGN.search(text):
+    if not MIXED_SIGN.search(text, start):
         return
-    for name in _NEARBY_NAME.finditer(text):
+    for name in _NEARBY_NAME.finditer(text, start):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
@@ -239,8 +239,8 @@ def is_chosen(value: str) -> bool:
     return len(value) >= 8 and any(map(str.isdigit, value)) and _SYMBOL.search(value) is not None
 
 
-def find_seed_phrases(text: str) -> Iterator[Span]:
-    for found in _SEED_PHRASE.finditer(text):
+def find_seed_phrases(text: str, start: int) -> Iterator[Span]:
+    for found in _SEED_PHRASE.finditer(text, start):
         words = re.findall(r"[A-Za-z]+", found["value"])
         if len(words) >= 11 or (len(words) >= 6 and not any(map(is_word, words))):
             yield Span(*found.span("value"))

@@ -47,7 +47,7 @@ def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:
     return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
     """Words in lower case, stems of words, or a shape that may begin a finding; nothing else makes a rule run.
 
@@ -76,7 +76,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find`` runs on a text in which one of the triggers was seen.
+    """``find(text, start)`` runs on a text that ends with the window of one of the triggers, whose word is at ``start``.
 
     Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
     """
@@ -84,7 +84,7 @@ class Rule:
     name: str
     triggers: frozenset[str]
     examples: tuple[str, str]
-    find: Callable[[str], Iterable[Span]]
+    find: Callable[[str, int], Iterable[Span]]
 
 
 def pattern_rule(
@@ -107,8 +107,8 @@ def pattern_rule(
     """
     search, may_match = re.compile(pattern).search, re.compile(needs).search
 
-    def find(text: str) -> Iterator[Span]:
-        start = 0 if may_match(text) else len(text) + 1
+    def find(text: str, start: int) -> Iterator[Span]:
+        start = start if may_match(text, start) else len(text) + 1
         while found := search(text, start):
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]

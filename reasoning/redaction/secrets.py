@@ -141,8 +141,7 @@ _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 
-def find_assignments(text: str) -> Iterator[Span]:
-    start = 0
+def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
         kind = classify(lead["name"])
@@ -310,8 +309,8 @@ _NEXT_CODE = re.compile(
 )
 
 
-def find_code_lists(text: str) -> Iterator[Span]:
-    for head in _CODES.finditer(text):
+def find_code_lists(text: str, start: int) -> Iterator[Span]:
+    for head in _CODES.finditer(text, start):
         at = head.end()
         while found := _NEXT_CODE.match(text, at):
             yield Span(*found.span("value"))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -25,6 +25,7 @@ MAX_HELD: Final = 4_096
 OVERLAP: Final = 512
 _PIECE = 1024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
+_MAX_QUALIFIER_CHARS = 40  # before a name
 _BLOCK_OVERLAP = 192  # longer than any end of a block
 
 # Words end at white space; ideographs are written without it, so each is a word.
@@ -134,6 +135,14 @@ class SeenTrigger(NamedTuple):
     trigger: Trigger
 
 
+class Window(NamedTuple):
+    """What belongs to a trigger of this name, its whole words from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    name: str
+
+
 class ShownMask(NamedTuple):
     """Where a mask is in the text that was shown, and the rule that set it."""
 
@@ -205,14 +214,15 @@ class RuleBook:
         """True for a short text in which no rule has to look."""
         return not (self.triggers_in(text, 0, len(text)) or BLOCK_HINT.search(text) or find_cut_token(text))
 
-    def find(self, text: str, triggers: set[str]) -> list[Span]:
-        """Return what the rules of these triggers find, in order and without overlaps."""
+    def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
+        """Return what the rules of the triggers find in their windows, in order and without overlaps."""
         found: list[Span] = []
-        names = frozenset(triggers)
+        names = frozenset(window.name for window in windows)
         if names not in self._rules_of:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
         for rule in self._rules_of[names]:
-            for span in rule.find(text):
+            places = joined(window[:2] for window in windows if window.name in rule.triggers)
+            for span in (span for start, end in places for span in rule.find(text[:end], start)):
                 span = span._replace(rule=rule.name)
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.
@@ -229,6 +239,33 @@ class RuleBook:
                     span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
                 found.append(span)
         return merge_spans(found)
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans, which are in order, as one where they overlap."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        if whole and start < whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end))
+        else:
+            whole.append((start, end))
+    return whole
+
+
+def whole_words(text: str, end: int, limit: int) -> int:
+    """Return where the word ends that goes on at ``end``."""
+    rest = _REST_OF_WORD.match(text, end, limit)
+    return rest.end() if rest else end
+
+
+def moved(place: int, spans: Sequence[Span]) -> int:
+    """Return where a place of a text is once the spans are replaced by their masks."""
+    shift = 0
+    for span in spans:
+        if place < span.end:
+            return min(place, span.start) + shift
+        shift += len(span.mask) - (span.end - span.start)
+    return place + shift
 
 
 def is_ordinary(word: str) -> bool:
@@ -294,7 +331,6 @@ class StreamRedactor:
         self._released = 0  # how much was released since the restart: places of triggers count from there
         self._seen: deque[SeenTrigger] = deque()  # triggers whose windows may be open
         self._qualifier: SeenTrigger | None = None  # of the last word with triggers
-        self._group_end = 0  # triggers before it are redacted together
         self._is_before_block = False  # whether a block may begin where the scanned part ends
         self._passed_block = False  # whether the one there turned out to be none
 
@@ -390,24 +426,21 @@ class StreamRedactor:
         while self._masks and self._masks[-1].start >= base:
             held.append(self._masks.pop())
 
-        def moved(place: int) -> int:
-            return base + place + sum(len(span.mask) - (span.end - span.start) for span in spans if span.end <= place)
-
         held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
-        held = [ShownMask(moved(one.start - base), one.rule) for one in held]
-        self._masks += sorted([*held, *(ShownMask(moved(span.start), span.rule) for span in spans)])
+        held += [ShownMask(base + span.start, span.rule) for span in spans]
+        self._masks += sorted(ShownMask(base + moved(one.start - base, spans), one.rule) for one in held)
 
     def _advance(self, out: list[str], *, is_final: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
             return self._drop_block(self._closer)
         self._scan(is_final=is_final)
-        plain_end = self._seen[0].word_start - self._released if self._seen else self._scanned
+        plain_end = max(self._seen[0].word_start - self._released, 0) if self._seen else self._scanned
         if plain_end:
             self._emit(out, self._consume(plain_end))
         if self._seen:
-            if end := self._window_end(is_final=is_final):
-                self._redact_window(end)
+            if (windows := self._complete_windows(is_final=is_final)) is not None:
+                self._redact_windows(windows)
                 return True
         elif self._is_before_block:
             return self._open_block(out, is_final=is_final)
@@ -432,34 +465,49 @@ class StreamRedactor:
         self._passed_block = False
         for one in self._book.triggers_in(self._held, self._scanned, end, base=self._released):
             before = self._qualifier
-            if before and before.end <= one.start and before.word_start >= self._released:
+            if before and before.word_start >= self._released:
                 between = self._held[before.end - self._released : one.word_start - self._released]
                 if between.strip(" -\n"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
-                    one = SeenTrigger(one.start, one.end, before.word_start, one.trigger)
+                    is_near = one.word_start - before.word_start <= _MAX_QUALIFIER_CHARS
+                    one = SeenTrigger(one.start, one.end, before.word_start if is_near else before.start, one.trigger)
             self._seen.append(one)
             if one.trigger.name == "qualifier":
                 self._qualifier = one
         self._scanned = end
 
-    def _window_end(self, *, is_final: bool) -> int:
-        """Return where the windows of the first triggers end, and those of the triggers in them; 0 if one may grow."""
+    def _complete_windows(self, *, is_final: bool) -> list[Window] | None:
+        """Take the triggers of the first word and those in their windows; None while one of the windows may grow."""
         limit = min(self._scanned, MAX_HELD)
         is_complete = limit == self._scanned and (is_final or self._is_before_block)
-        self._group_end = self._released  # where the windows of the first word end, if it is behind this
-        end = 0
+        group_end = 0  # where the windows of the first word end
+        end, ends = 0, []
         for one in self._seen:
-            if one.word_start > self._released and self._group_end == self._released:
-                self._group_end = end + self._released
-            if self._released < self._group_end <= one.word_start:
+            word_start = one.word_start - self._released
+            if word_start > 0 and not group_end:
+                group_end = end
+            if 0 < group_end <= word_start:
                 break
-            end = max(end, self._end_of(one, limit))
+            ends.append(self._end_of(one, limit))
+            end = max(end, ends[-1])
             if end == limit and not is_complete:
-                return 0
-        if rest := _REST_OF_WORD.match(self._held, end, limit):
-            end = rest.end()
-        return end if end < limit or is_complete else 0
+                return None
+        if whole_words(self._held, end, limit) == limit and not is_complete:
+            return None
+        return self._windows([(self._seen.popleft(), end) for end in ends], limit)
+
+    def _windows(self, ends: Iterable[tuple[SeenTrigger, int]], limit: int) -> list[Window]:
+        """Return the windows of triggers in which a rule may find something; what overlaps is one window."""
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        for one, end in ends:
+            spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._released, 0), end))
+        windows = []
+        for trigger, spans in spans_of.items():
+            for start, end in joined(spans):
+                if not trigger.needs or trigger.needs.search(self._held, start, end):
+                    windows.append(Window(start, whole_words(self._held, end, limit), trigger.name))
+        return sorted(windows)
 
     def _end_of(self, one: SeenTrigger, limit: int) -> int:
         start = one.end - self._released
@@ -467,31 +515,26 @@ class StreamRedactor:
         found = one.trigger.window.match(self._held, start, end if end < limit else limit)
         return found.end() if found else start
 
-    def _redact_window(self, end: int) -> None:
-        """Mask what the triggers of the first windows find in ``[0, end)`` of the held text."""
-        names: set[str] = set()
-        while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
-            one = self._seen.popleft()
-            needs, start = one.trigger.needs, max(one.word_start - self._released, 0)
-            if one.trigger.name in names:
-                continue
-            if not needs or needs.search(self._held, start, self._end_of(one, end)):
-                names.add(one.trigger.name)
-        if not names:
-            return
+    def _redact_windows(self, windows: list[Window]) -> None:
+        """Mask what is found in these windows of the held text."""
+        names = {window.name for window in windows}
         # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
         for _ in range(_MAX_ROUNDS):
-            window = self._held[:end]
-            spans = [span for span in self._book.find(window, names) if span.end < end or not self._is_cut(span, names)]
+            ends = {window.end for window in windows}
+            text = self._held[: max(ends, default=0)]
+            spans = self._book.find(text, windows)
+            spans = [span for span in spans if span.end not in ends or not self._is_cut(span, names)]
             if not spans:
                 break
             if self._is_json:
-                spans = mask_numbers_of_json(window, spans, in_string=self._in_string)
+                spans = mask_numbers_of_json(text, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
-            length = len(self._held)
             self._record(spans)
             self._mask(spans)
-            end += len(self._held) - length
+            windows = [
+                Window(moved(start, spans), whole_words(self._held, moved(end, spans), len(self._held)), name)
+                for start, end, name in windows
+            ]
 
     def _is_cut(self, found: Span, names: set[str]) -> bool:
         """True for what another trigger finds, where the end of the window cuts it off."""
@@ -503,22 +546,18 @@ class StreamRedactor:
 
     def _mask(self, spans: list[Span]) -> None:
         """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
-        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        growth = moved(spans[-1].end, spans) - spans[-1].end
         last = spans[-1].end + self._released
 
-        def moved(place: int) -> int:
-            shift = -growth  # of the places behind, which stay: what they count from moves
-            for span in spans:
-                if place < span.end + self._released:
-                    return min(place, span.start + self._released) + shift
-                shift += len(span.mask) - (span.end - span.start)
-            return place + shift
+        def place(before: int) -> int:
+            # The places behind stay: what all count from moves.
+            return moved(before - self._released, spans) + self._released - growth
 
         before: list[SeenTrigger] = []
         while self._seen and self._seen[0].word_start < last:
             one = self._seen.popleft()
             if not any(span.start <= one.start - self._released < span.end for span in spans):
-                before.append(SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger))
+                before.append(SeenTrigger(place(one.start), place(one.end), place(one.word_start), one.trigger))
         self._seen.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
         self._released -= growth
@@ -560,8 +599,9 @@ class StreamRedactor:
         if self._is_before_block:
             return
         text = self._held[:MAX_HELD]
-        triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, MAX_HELD)}
-        spans = self._book.find(text, triggers)
+        seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._released)
+        windows = self._windows([(one, self._end_of(one, MAX_HELD)) for one in seen], MAX_HELD)
+        spans = self._book.find(text, windows)
         # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
         for span in spans:
@@ -573,4 +613,4 @@ class StreamRedactor:
         self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:
-            self._closer, self._depth = _LINE_END if "header" in triggers else _RUN_END, 1
+            self._closer, self._depth = _LINE_END if any(window.name == "header" for window in windows) else _RUN_END, 1
