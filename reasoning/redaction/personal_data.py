@@ -308,7 +308,7 @@ TRIGGERS: Final = (
     Trigger("codice_fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
     Trigger(
         "access_log",
-        marks=".:",
+        marks=digits,
         shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
         window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
         needs=re.compile(" - "),

@@ -113,7 +113,7 @@ def pattern_rule(
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
-            if (kind != "secret" or not is_inert(value)) and accept(found, value):
+            if accept(found, value) and (kind != "secret" or not is_inert(value)):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
             elif retry:
                 start = found.end("name")  # another name may be in what this one took for its value

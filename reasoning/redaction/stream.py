@@ -14,6 +14,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 from reasoning.redaction import personal_data, prose, secrets, tables, tokens
@@ -37,9 +38,12 @@ _LONG_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 # A word of letters with its punctuation has no shape, and is itself the only name in it.
 _PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{0,24})[.,:;!?%)*\"']{0,3}")
 _PLAIN_NUMBER = re.compile(
-    r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
+    r"[\"'(\[]?(?:19|20)\d\d-[01]\d-[0-3]\d[T_][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?[\"')\],:]{0,3}"
+    r"|[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
 _MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
+_MAX_TRIGGERS = 32  # of a word
+_HUMP = re.compile("[a-z][A-Z]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -192,22 +196,25 @@ class RuleBook:
         if _PLAIN_NUMBER.fullmatch(word):
             return []
         low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
-        found = [
-            (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
-        ]
-        if low != word:
-            found += [  # "contactPhone" has the trigger "phone"
-                (*one.span(), trigger)
-                for one in _PART_OF_NAME.finditer(word)
-                for trigger in self._by_word.get(one.group().lower(), ())
-            ]
+        found: list[tuple[int, int, Trigger]] = []
+        names = [_LETTERS.finditer(low)] if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)) else []
+        if _HUMP.search(word):  # "contactPhone" has the trigger "phone"
+            names.append(_PART_OF_NAME.finditer(word))
+        for one in chain(*names):
+            for trigger in self._by_word.get(one.group().lower(), ()):
+                found.append((*one.span(), trigger))
         if self._stem.search(low):
             found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
         signs = set(word)
         for shape, trigger, marks in self._shapes:
             if not marks.isdisjoint(signs):
-                found += [(*one.span(), trigger) for one in shape.finditer(word)]
+                for one in shape.finditer(word):
+                    found.append((*one.span(), trigger))
         found.sort(key=lambda one: one[:2])
+        if len(found) > _MAX_TRIGGERS:  # the windows of a trigger's first and last place are all that it needs
+            first = {trigger: (start, end, trigger) for start, end, trigger in reversed(found)}
+            last = {trigger: (start, end, trigger) for start, end, trigger in found}
+            found = sorted({*first.values(), *last.values()}, key=lambda one: one[:2])
         return found
 
     def is_plain(self, text: str) -> bool:
@@ -595,7 +602,8 @@ class StreamRedactor:
 
     def _force(self, out: list[str]) -> None:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
-        self._see(MAX_HELD)
+        if BLOCK_HINT.search(self._held, self._scanned + self._passed_block, MAX_HELD):
+            self._see(MAX_HELD)
         if self._is_before_block:
             return
         text = self._held[:MAX_HELD]
