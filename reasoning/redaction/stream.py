@@ -42,7 +42,6 @@ _PLAIN_NUMBER = re.compile(
     r"|[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
 _MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
-_MAX_TRIGGERS = 32  # of a word
 _HUMP = re.compile("[a-z][A-Z]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
@@ -196,25 +195,23 @@ class RuleBook:
         if _PLAIN_NUMBER.fullmatch(word):
             return []
         low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
-        found: list[tuple[int, int, Trigger]] = []
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
         names = [_LETTERS.finditer(low)] if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)) else []
         if _HUMP.search(word):  # "contactPhone" has the trigger "phone"
             names.append(_PART_OF_NAME.finditer(word))
         for one in chain(*names):
             for trigger in self._by_word.get(one.group().lower(), ()):
-                found.append((*one.span(), trigger))
+                spans_of.setdefault(trigger, []).append(one.span())
         if self._stem.search(low):
-            found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
+            for stem, trigger in self._stems:
+                spans_of.setdefault(trigger, []).extend([one.span() for one in stem.finditer(low)])
         signs = set(word)
         for shape, trigger, marks in self._shapes:
             if not marks.isdisjoint(signs):
-                for one in shape.finditer(word):
-                    found.append((*one.span(), trigger))
+                spans_of.setdefault(trigger, []).extend([one.span() for one in shape.finditer(word)])
+        # All windows of a trigger begin with the word, and those of its first and its last place end last.
+        found = [(*span, trigger) for trigger, spans in spans_of.items() if spans for span in {min(spans), max(spans)}]
         found.sort(key=lambda one: one[:2])
-        if len(found) > _MAX_TRIGGERS:  # the windows of a trigger's first and last place are all that it needs
-            first = {trigger: (start, end, trigger) for start, end, trigger in reversed(found)}
-            last = {trigger: (start, end, trigger) for start, end, trigger in found}
-            found = sorted({*first.values(), *last.values()}, key=lambda one: one[:2])
         return found
 
     def is_plain(self, text: str) -> bool:
@@ -227,9 +224,12 @@ class RuleBook:
         names = frozenset(window.name for window in windows)
         if names not in self._rules_of:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
+        pieces: dict[frozenset[str], list[tuple[str, int]]] = {}  # where rules with these triggers look
         for rule in self._rules_of[names]:
-            places = joined(window[:2] for window in windows if window.name in rule.triggers)
-            for span in (span for start, end in places for span in rule.find(text[:end], start)):
+            if (pieces_of_rule := pieces.get(rule.triggers)) is None:
+                places = joined([window[:2] for window in windows if window.name in rule.triggers])
+                pieces_of_rule = pieces[rule.triggers] = [(text[:end], start) for start, end in places]
+            for span in (span for piece, start in pieces_of_rule for span in rule.find(piece, start)):
                 span = span._replace(rule=rule.name)
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.
@@ -442,14 +442,18 @@ class StreamRedactor:
         if self._closer is not None:
             return self._drop_block(self._closer)
         self._scan(is_final=is_final)
-        plain_end = max(self._seen[0].word_start - self._released, 0) if self._seen else self._scanned
+        windows: list[Window] | None = []
+        while self._seen and windows is not None and not windows:
+            plain_end = max(self._seen[0].word_start - self._released, 0)
+            windows = self._complete_windows(plain_end, is_final=is_final)
+        if not self._seen and not windows:
+            plain_end = self._scanned
         if plain_end:
             self._emit(out, self._consume(plain_end))
-        if self._seen:
-            if (windows := self._complete_windows(is_final=is_final)) is not None:
-                self._redact_windows(windows)
-                return True
-        elif self._is_before_block:
+        if windows:
+            self._redact_windows([Window(start - plain_end, end - plain_end, name) for start, end, name in windows])
+            return True
+        if not self._seen and self._is_before_block:
             return self._open_block(out, is_final=is_final)
         if len(self._held) > MAX_HELD and (self._seen or not self._scanned):
             self._force(out)
@@ -484,15 +488,15 @@ class StreamRedactor:
                 self._qualifier = one
         self._scanned = end
 
-    def _complete_windows(self, *, is_final: bool) -> list[Window] | None:
-        """Take the triggers of the first word and those in their windows; None while one of the windows may grow."""
-        limit = min(self._scanned, MAX_HELD)
+    def _complete_windows(self, first: int, *, is_final: bool) -> list[Window] | None:
+        """Take the triggers of the word at ``first`` and those in their windows; None while one of these may grow."""
+        limit = min(self._scanned, first + MAX_HELD)
         is_complete = limit == self._scanned and (is_final or self._is_before_block)
         group_end = 0  # where the windows of the first word end
         end, ends = 0, []
         for one in self._seen:
             word_start = one.word_start - self._released
-            if word_start > 0 and not group_end:
+            if word_start > first and not group_end:
                 group_end = end
             if 0 < group_end <= word_start:
                 break
