@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from stdnum import iban, luhn
 
-from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule, wordset
+from reasoning.redaction.rules import Rule, Span, Trigger, lower_case, pattern_rule, wordset
 from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
@@ -237,8 +237,8 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     if not _DIGIT.search(text, start):
         return
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
-    low = text.lower()
-    words = [*_WORD.finditer(low if len(low) == len(text) else text, start)]
+    low = lower_case(text)
+    words = [*_WORD.finditer(low, start)]
     words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     places = {
         (kind, word.start())

@@ -25,6 +25,7 @@ from reasoning.redaction.rules import (
     is_on_next_line,
     is_random,
     is_word,
+    lower_case,
     next_words,
     pattern_rule,
     strip_punctuation,
@@ -56,7 +57,7 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
 )
 # A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
 _NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
-_QUALIFIER = re.compile(r"(?:[\w\-]{2,12}[ ]){1,2}\Z")
+_QUALIFIER = re.compile(r"(?<![\w\-])(?:[\w\-]{2,12}+[ ]){1,2}\Z")
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
@@ -88,10 +89,11 @@ _SEED_PHRASE = re.compile(
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
-_NEARBY_NAME = re.compile(
-    r"(?i)pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
+_NEARBY_NAME = re.compile(  # in lower case
+    rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
+    r"pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
     r"|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
-    rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
+    rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w))"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
@@ -160,9 +162,12 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 yield Span(start, start + len(value))
         if found := _THEN_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
-            is_next = is_on_next_line(text, word.end(), start, start + len(value), value)
-            is_next |= is_verb(name, "", text, word.start())
-            if not is_inert(value) and not is_next and is_value_behind_name(name, value):
+            if (
+                is_value_behind_name(name, value)
+                and not is_on_next_line(text, word.end(), start, start + len(value), value)
+                and not is_verb(name, "", text, word.start())
+                and not is_inert(value)
+            ):
                 yield Span(start, start + len(value))
 
 
@@ -189,6 +194,8 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_value_behind_name(name: str, value: str) -> bool:
+    if value.isalpha():
+        return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     if value[0] in "=:|-(" or is_verb_pin or is_expression(value):
         return False
@@ -205,7 +212,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
     if not MIXED_SIGN.search(text, start):
         return
-    for name in _NEARBY_NAME.finditer(text, start):
+    for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():

@@ -25,6 +25,11 @@ def wordset(text: str) -> frozenset[str]:
 # Words end at white space; ideographs are written without it, so each is a word.
 IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
+def lower_case(text: str) -> str:
+    """Return ``text`` in lower case, each letter at its place."""
+    return text.replace("İ", "I").lower()  # no other letter changes its length
+
+
 WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that the window of the
@@ -303,7 +308,7 @@ def is_number_like(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """True for letters with digits or symbols, as in passwords; words have neither."""
-    if len(value) < 5 or is_number_like(value):
+    if len(value) < 5 or value.isalpha() or is_number_like(value):
         return False
     letters = any(map(str.isalpha, value))
     digits = any(map(str.isdigit, value))
@@ -312,7 +317,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]

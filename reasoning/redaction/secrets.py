@@ -118,7 +118,7 @@ _OPENERS = (  # also block scalars and anchors of YAML
     rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -188,9 +188,12 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         closing = _VALUE_END.search(found.group())
         value = strip_punctuation(found.group()[: closing.start()] if closing else found.group())
     end = start + len(value)
-    if is_inert(value) or is_on_next_line(text, lead.end("sep"), start, end, value):
-        return None
-    is_secret = is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
+    is_secret = (
+        value
+        and is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
+        and not is_on_next_line(text, lead.end("sep"), start, end, value)
+        and not is_inert(value)
+    )
     return Span(start, end) if is_secret else None
 
 

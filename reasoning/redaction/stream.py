@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from reasoning.redaction import personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, merge_spans
+from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
 from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
 
 MAX_HELD: Final = 4_096
@@ -194,7 +194,7 @@ class RuleBook:
             return [(*plain.span(1), one) for one in triggers]
         if _PLAIN_NUMBER.fullmatch(word):
             return []
-        low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
+        low = _ESCAPED_BREAK.sub("  ", lower_case(word))
         spans_of: dict[Trigger, list[tuple[int, int]]] = {}
         names = [_LETTERS.finditer(low)] if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)) else []
         if _HUMP.search(word):  # "contactPhone" has the trigger "phone"
