@@ -529,7 +529,7 @@ class StreamRedactor:
     def _redact_windows(self, windows: list[Window]) -> None:
         """Mask what is found in these windows of the held text."""
         names = {window.name for window in windows}
-        # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
+        # Beside a mask a rule may see what a secret hid from it, so windows with a mask are searched again.
         for _ in range(_MAX_ROUNDS):
             ends = {window.end for window in windows}
             text = self._held[: max(ends, default=0)]
@@ -545,11 +545,14 @@ class StreamRedactor:
             windows = [
                 Window(moved(start, spans), whole_words(self._held, moved(end, spans), len(self._held)), name)
                 for start, end, name in windows
+                if any(span.start <= end and start <= span.end for span in spans)
             ]
 
     def _is_cut(self, found: Span, names: set[str]) -> bool:
         """True for what another trigger finds, where the end of the window cuts it off."""
         for one in self._seen:
+            if one.word_start - self._released > found.start:
+                break
             is_before = self._released < one.word_start and one.end - self._released <= found.start
             if is_before and one.trigger.name in names and self._end_of(one, self._scanned) > found.end:
                 return True
