@@ -87,6 +87,7 @@ _SEED_PHRASE = re.compile(
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
+_AND = r"(?:[ ](?:and|und|et|y|e)[ ]|[ ]?[&/,][ ]?)"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
@@ -337,6 +338,17 @@ RULES: Final = (
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
         r"(?! (?:manager|polic|rule|hash|store|generator))",
         accept=is_value_before_name,
+    ),
+    pattern_rule(
+        "two names and two values",
+        "name user",
+        ("username and password: anna and {password}", "username and password: required and 12 characters long"),
+        rf"(?<![\w\-])(?P<first>[\w\-]{{3,24}}+){_AND}(?P<name>[\w\-]{{3,24}}+)[ ]?(?:[:=]|are|is|sind|lauten)[ ]{{1,2}}"
+        rf"[^\s,/]{{2,64}}+{_AND}(?P<value>[^\s\"'`<>]{{5,128}}+)",
+        accept=lambda found, value: (
+            is_mixed(value) and KeyKind.SECRET in (classify(found["first"]), classify(found["name"]))
+        ),
+        strip=True,
     ),
     Rule(
         "seed phrase",
