@@ -343,8 +343,8 @@ RULES: Final = (
         "two names and two values",
         "name user",
         ("username and password: anna and {password}", "username and password: required and 12 characters long"),
-        rf"(?<![\w\-])(?P<first>[\w\-]{{3,24}}+){_AND}(?P<name>[\w\-]{{3,24}}+)[ ]?(?:[:=]|are|is|sind|lauten)[ ]{{1,2}}"
-        rf"[^\s,/]{{2,64}}+{_AND}(?P<value>[^\s\"'`<>]{{5,128}}+)",
+        rf"(?<![\w\-])(?P<first>[\w\-]{{3,24}}+){_AND}(?P<name>[\w\-]{{3,24}}+)"
+        rf"[ ]?(?:[:=]|are|is|sind|lauten)[ ]{{1,2}}[^\s,/]{{2,64}}+{_AND}(?P<value>[^\s\"'`<>]{{5,128}}+)",
         accept=lambda found, value: (
             is_mixed(value) and KeyKind.SECRET in (classify(found["first"]), classify(found["name"]))
         ),

@@ -25,6 +25,7 @@ def wordset(text: str) -> frozenset[str]:
 # Words end at white space; ideographs are written without it, so each is a word.
 IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
+
 def lower_case(text: str) -> str:
     """Return ``text`` in lower case, each letter at its place."""
     return text.replace("İ", "I").lower()  # no other letter changes its length
@@ -81,7 +82,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find(text, start)`` runs on a text that ends with the window of one of the triggers, whose word is at ``start``.
+    """``find(text, start)`` gets a text that ends with the window of a trigger, whose word is at ``start``.
 
     Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
     """
@@ -313,6 +314,10 @@ def is_mixed(value: str) -> bool:
     letters = any(map(str.isalpha, value))
     digits = any(map(str.isdigit, value))
     return (letters and digits) or (_INNER_SYMBOL.search(value) is not None and (letters or digits))
+
+
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
 
 
 def is_random(value: str, *, min_chars: int = 16) -> bool:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from reasoning.redaction import personal_data, prose, secrets, tables, tokens
+from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
 from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
@@ -158,6 +158,7 @@ class RuleBook:
 
     def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
+        self.rule_triggers = frozenset().union(*(rule.triggers for rule in self._rules))
         self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
@@ -307,7 +308,7 @@ def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> li
 @lru_cache(maxsize=2)
 def rule_book(*, personal: bool) -> RuleBook:
     """Return the rules for secrets and, if asked for, personal data."""
-    rooms = [tokens, secrets, tables, prose, *([personal_data] if personal else [])]
+    rooms = [tokens, secrets, commands, tables, prose, *([personal_data] if personal else [])]
     return RuleBook(
         [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
     )
@@ -432,7 +433,6 @@ class StreamRedactor:
         base, held = self._shown_chars, []
         while self._masks and self._masks[-1].start >= base:
             held.append(self._masks.pop())
-
         held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
         held += [ShownMask(base + span.start, span.rule) for span in spans]
         self._masks += sorted(ShownMask(base + moved(one.start - base, spans), one.rule) for one in held)
@@ -515,7 +515,7 @@ class StreamRedactor:
             spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._released, 0), end))
         windows = []
         for trigger, spans in spans_of.items():
-            for start, end in joined(spans):
+            for start, end in joined(spans) if trigger.name in self._book.rule_triggers else ():
                 if not trigger.needs or trigger.needs.search(self._held, start, end):
                     windows.append(Window(start, whole_words(self._held, end, limit), trigger.name))
         return sorted(windows)
