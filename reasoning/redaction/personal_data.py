@@ -206,7 +206,6 @@ _KINDS: Final = {
     word: [kind for kind in LABELS if word in _FIRST_WORDS[kind]] for words in _FIRST_WORDS.values() for word in words
 }
 _WORD = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"\d")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
     r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
@@ -234,8 +233,6 @@ def is_phone(_found: re.Match[str], value: str) -> bool:
 
 
 def find_by_label(text: str, start: int) -> Iterator[Span]:
-    if not _DIGIT.search(text, start):
-        return
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
     low = lower_case(text)
     words = [*_WORD.finditer(low, start)]
@@ -449,12 +446,14 @@ RULES: Final = (
         frozenset({"label", "address"}),
         ("Tel. {}\t+1 415 555 0132", "call options expiring 12/20/2024 at 659.00"),
         find_by_label,
+        re.compile(r"\d"),
     ),
     Rule(
         "column of personal data",
         frozenset({"column"}),
         ("row,passport number,status\n1,{},open\t313773501", "| Phone | 205,489 | 191,973 |"),
         find_personal_cells,
+        HAS_ROWS,
     ),
     Rule("IBAN", frozenset({"iban"}), ("IBAN {}\tDE89 3704 0044 0532 0130 00", "ISIN DE0007164600"), find_ibans),
     pattern_rule(

@@ -87,7 +87,7 @@ _SEED_PHRASE = re.compile(
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
-_AND = r"(?:[ ](?:and|und|et|y|e)[ ]|[ ]?[&/,][ ]?)"
+_AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
@@ -211,8 +211,6 @@ def is_value_before_name(found: re.Match[str], value: str) -> bool:
 
 def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
-    if not MIXED_SIGN.search(text, start):
-        return
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
@@ -349,6 +347,7 @@ RULES: Final = (
             is_mixed(value) and KeyKind.SECRET in (classify(found["first"]), classify(found["name"]))
         ),
         strip=True,
+        needs=_AND,
     ),
     Rule(
         "seed phrase",
@@ -374,5 +373,6 @@ RULES: Final = (
         frozenset({"name", "login"}),
         ("voici le mot de passe du wifi : {password}", "Hasło musi mieć 12 znaków."),
         find_nearby,
+        MIXED_SIGN,
     ),
 )

@@ -91,6 +91,7 @@ class Rule:
     triggers: frozenset[str]
     examples: tuple[str, str]
     find: Callable[[str, int], Iterable[Span]]
+    needs: re.Pattern[str] | None = None  # which is quicker to find, or ``find`` isn't asked
 
 
 def pattern_rule(
@@ -108,13 +109,11 @@ def pattern_rule(
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    Texts without ``needs``, which is quicker to find, are skipped. ``retry`` searches again behind the name of a
-    rejected finding.
+    ``retry`` searches again behind the name of a rejected finding.
     """
-    search, may_match = re.compile(pattern).search, re.compile(needs).search
+    search = re.compile(pattern).search
 
     def find(text: str, start: int) -> Iterator[Span]:
-        start = start if may_match(text, start) else len(text) + 1
         while found := search(text, start):
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
@@ -124,7 +123,7 @@ def pattern_rule(
             elif retry:
                 start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(name, frozenset(triggers.split()), examples, find)
+    return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

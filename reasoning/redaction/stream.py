@@ -227,26 +227,33 @@ class RuleBook:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
         pieces: dict[frozenset[str], list[tuple[str, int]]] = {}  # where rules with these triggers look
         for rule in self._rules_of[names]:
-            if (pieces_of_rule := pieces.get(rule.triggers)) is None:
+            if rule.triggers not in pieces:
                 places = joined([window[:2] for window in windows if window.name in rule.triggers])
-                pieces_of_rule = pieces[rule.triggers] = [(text[:end], start) for start, end in places]
-            for span in (span for piece, start in pieces_of_rule for span in rule.find(piece, start)):
-                span = span._replace(rule=rule.name)
-                # What is little more than a mask was redacted before and stays, or a second redaction would find more
-                # than the first. A mask that somebody wrote beside a secret doesn't save it.
-                value = text[span.start : span.end]
-                if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
-                    value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
-                    span = span._replace(end=span.start + len(value))
-                if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
-                    continue
-                rest = _REST_OF_RUN.match(text, span.end)
-                if rest and span.kind != "email" and value[-1].isalnum():
-                    span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
-                if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
-                    span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
-                found.append(span)
+                pieces[rule.triggers] = [(text[:end], start) for start, end in places]
+            for piece, start in pieces[rule.triggers]:
+                if rule.needs is None or rule.needs.search(piece, start):
+                    for span in rule.find(piece, start):
+                        if masked := whole_secret(text, span):
+                            found.append(masked._replace(rule=rule.name))
         return merge_spans(found)
+
+
+def whole_secret(text: str, span: Span) -> Span | None:
+    """Return the span of all that has to be masked with a finding; None for what was masked before."""
+    # What is little more than a mask stays, or a second redaction would find more than the first. A mask that somebody
+    # wrote beside a secret doesn't save it.
+    value = text[span.start : span.end]
+    if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
+        value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
+        span = span._replace(end=span.start + len(value))
+    if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
+        return None
+    rest = _REST_OF_RUN.match(text, span.end)
+    if rest and span.kind != "email" and value[-1].isalnum():
+        span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
+    if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
+        span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
+    return span
 
 
 def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

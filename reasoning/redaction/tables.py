@@ -160,5 +160,6 @@ RULES = (
         frozenset({"table", "name"}),
         ("user,password\nanna,{password}", "| Key | Value |\n|---|---|\n| Revenue | 416,161 |"),
         find_secret_cells,
+        HAS_ROWS,
     ),
 )
