@@ -1,10 +1,10 @@
 """Redaction of text that arrives in pieces; whole texts are redacted by the same machine.
 
-Each trigger in the text has a window: what may belong to its finding. When a window is complete, the trigger's rules
-run on the text from the trigger's word to the end of the window, and what they find is masked at once. Text is released
-up to the first trigger whose window is still open. Where a window ends depends on the content alone, so feeding text in
-pieces gives the same output as feeding it at once. At most
-``MAX_HELD`` characters are held: of an endless window all but the last ``OVERLAP`` characters are released, redacted.
+Each trigger in the text has a window: what may belong to its finding. When the windows of a word are complete, with
+those that begin in them, each rule runs once on the joined windows of its own triggers, and what it finds is masked at
+once. Text is released up to the first trigger whose window is still open. Where a window ends depends on the content
+alone, so feeding text in pieces gives the same output as feeding it at once. At most ``MAX_HELD`` characters are held:
+of an endless window all but the last ``OVERLAP`` characters are released, redacted.
 On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
@@ -50,7 +50,7 @@ _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuatio
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
 _ESCAPED_BREAK = re.compile(r"\\[nrt]")
 _JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
-_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
@@ -415,7 +415,7 @@ class StreamRedactor:
         self._released += count
         self._scanned = max(self._scanned - count, 0)
         if self._is_json:
-            self._in_string ^= sum(one.group() == '"' for one in _QUOTE.finditer(consumed)) % 2 == 1
+            self._in_string ^= _ESCAPED.sub("", consumed).count('"') % 2 == 1
         return consumed
 
     def _drain(self, *, is_final: bool) -> str:
