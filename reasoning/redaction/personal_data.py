@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from stdnum import iban, luhn
 
-from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule, wordset
+from reasoning.redaction.rules import Rule, Span, Trigger, lower_case, pattern_rule, wordset
 from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
@@ -217,8 +217,8 @@ _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compa
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
 
 
-def find_emails(text: str) -> Iterator[Span]:
-    for found in _EMAIL.finditer(text):
+def find_emails(text: str, start: int) -> Iterator[Span]:
+    for found in _EMAIL.finditer(text, start):
         if found["tld"].lower() not in _FILE_ENDINGS and found["local"].lower() not in _SERVICE_USERS:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")
 
@@ -232,13 +232,11 @@ def is_phone(_found: re.Match[str], value: str) -> bool:
     return 8 <= sum(map(str.isdigit, value)) <= 15
 
 
-def find_by_label(text: str) -> Iterator[Span]:
-    if not any(map(str.isdigit, text)):
-        return
+def find_by_label(text: str, start: int) -> Iterator[Span]:
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
-    low = text.lower()
-    words = [*_WORD.finditer(low if len(low) == len(text) else text)]
-    words += [*_PART_OF_NAME.finditer(text)] if low != text else []
+    low = lower_case(text)
+    words = [*_WORD.finditer(low, start)]
+    words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     places = {
         (kind, word.start())
         for word in words
@@ -256,10 +254,10 @@ def find_by_label(text: str) -> Iterator[Span]:
 
 def is_labelled(name: str, value: str) -> bool:
     """True where the name of a key is a label, and the value has the form that belongs to it."""
-    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}"))
+    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}", 0))
 
 
-def find_personal_cells(text: str) -> Iterator[Span]:
+def find_personal_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
 
@@ -267,7 +265,7 @@ def find_personal_cells(text: str) -> Iterator[Span]:
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
         return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
 
-    return (Span(*found) for found in find_in_tables(text, kind_of_column, is_personal))
+    return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))
 
 
 def is_personal_ip(address: str) -> bool:
@@ -276,8 +274,8 @@ def is_personal_ip(address: str) -> bool:
     return is_valid and not address.startswith(_LOCAL_IPS)
 
 
-def find_ibans(text: str) -> Iterator[Span]:
-    for found in _IBAN.finditer(text):
+def find_ibans(text: str, start: int) -> Iterator[Span]:
+    for found in _IBAN.finditer(text, start):
         for end in _END_OF_WORD.finditer(text, found.start() + 14, found.end()):  # words may follow
             if iban.is_valid(text[found.start() : end.start()].replace("\xa0", " "), check_country=False):
                 yield Span(found.start(), end.start(), "iban")
@@ -307,7 +305,7 @@ TRIGGERS: Final = (
     Trigger("codice_fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
     Trigger(
         "access_log",
-        marks=".:",
+        marks=digits,
         shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
         window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
         needs=re.compile(" - "),
@@ -448,12 +446,14 @@ RULES: Final = (
         frozenset({"label", "address"}),
         ("Tel. {}\t+1 415 555 0132", "call options expiring 12/20/2024 at 659.00"),
         find_by_label,
+        re.compile(r"\d"),
     ),
     Rule(
         "column of personal data",
         frozenset({"column"}),
         ("row,passport number,status\n1,{},open\t313773501", "| Phone | 205,489 | 191,973 |"),
         find_personal_cells,
+        HAS_ROWS,
     ),
     Rule("IBAN", frozenset({"iban"}), ("IBAN {}\tDE89 3704 0044 0532 0130 00", "ISIN DE0007164600"), find_ibans),
     pattern_rule(

@@ -25,6 +25,12 @@ def wordset(text: str) -> frozenset[str]:
 # Words end at white space; ideographs are written without it, so each is a word.
 IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
+
+def lower_case(text: str) -> str:
+    """Return ``text`` in lower case, each letter at its place."""
+    return text.replace("İ", "I").lower()  # no other letter changes its length
+
+
 WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that the window of the
@@ -47,7 +53,7 @@ def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:
     return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
     """Words in lower case, stems of words, or a shape that may begin a finding; nothing else makes a rule run.
 
@@ -76,7 +82,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find`` runs on a text in which one of the triggers was seen.
+    """``find(text, start)`` gets a text that ends with the window of a trigger, whose word is at ``start``.
 
     Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
     """
@@ -84,7 +90,8 @@ class Rule:
     name: str
     triggers: frozenset[str]
     examples: tuple[str, str]
-    find: Callable[[str], Iterable[Span]]
+    find: Callable[[str, int], Iterable[Span]]
+    needs: re.Pattern[str] | None = None  # which is quicker to find, or ``find`` isn't asked
 
 
 def pattern_rule(
@@ -102,23 +109,21 @@ def pattern_rule(
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    Texts without ``needs``, which is quicker to find, are skipped. ``retry`` searches again behind the name of a
-    rejected finding.
+    ``retry`` searches again behind the name of a rejected finding.
     """
-    search, may_match = re.compile(pattern).search, re.compile(needs).search
+    search = re.compile(pattern).search
 
-    def find(text: str) -> Iterator[Span]:
-        start = 0 if may_match(text) else len(text) + 1
+    def find(text: str, start: int) -> Iterator[Span]:
         while found := search(text, start):
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
-            if (kind != "secret" or not is_inert(value)) and accept(found, value):
+            if accept(found, value) and (kind != "secret" or not is_inert(value)):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
             elif retry:
                 start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(name, frozenset(triggers.split()), examples, find)
+    return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -303,16 +308,20 @@ def is_number_like(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """True for letters with digits or symbols, as in passwords; words have neither."""
-    if len(value) < 5 or is_number_like(value):
+    if len(value) < 5 or value.isalpha() or is_number_like(value):
         return False
     letters = any(map(str.isalpha, value))
     digits = any(map(str.isdigit, value))
     return (letters and digits) or (_INNER_SYMBOL.search(value) is not None and (letters or digits))
 
 
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
+
+
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]
