@@ -377,6 +377,19 @@ async def test_deadline_of_a_call_is_kept_by_the_next_process(upstream, conversa
     await manager.drain(within_s=5)
 
 
+async def test_process_that_lost_the_turn_takes_no_decision(upstream, conversation):
+    """A slow process wakes up behind the one that has taken its turn over."""
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    taken_over = Turn(pk=turn.pk, conversation=conversation, worker="elsewhere:1:x", status="running")
+    await decided(turn, "allow")
+
+    take = database_sync_to_async(approval._take_decision)
+    assert await take(taken_over, turn.waiting_digest, "", is_last=False) is None
+    assert await decisions(await ended(conversation)) == [("call_a", "allow", "user")]
+
+
 async def test_calls_that_were_answered_before_a_restart_do_not_run_again(upstream, conversation):
     calls = [{"name": "readPassage", "arguments": "{}", "id": "call_r"}, call(1, "call_a"), call(2, "call_b")]
     upstream.script([{"tool_calls": calls}, DONE])
