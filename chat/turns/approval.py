@@ -226,7 +226,8 @@ def _begin(turn: Turn, public_id: str, digest: str, schema: Mapping[str, Any] | 
         until = now + timedelta(seconds=settings.APPROVAL_TIMEOUT_S)
         fresh = {"call_decision": "", "waiting_schema": schema, "sealed_answers": None}
         row.update(waiting_call=public_id, waiting_digest=digest, waiting_until=until, **fresh)
-    return (until - now).total_seconds()
+    seconds: float = (until - now).total_seconds()
+    return seconds
 
 
 def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> Decision | None:
