@@ -131,7 +131,7 @@ class ApprovalGate:
         self._used: Counter[str] = Counter()
         self._woken = asyncio.Event()
         self._asked = 0
-        self.is_waiting = False
+        self.is_waiting = False  # for a decision, which another process may wait for
         self.is_handed_over = False  # another process waits on
 
     def wake(self) -> None:
@@ -170,7 +170,8 @@ class ApprovalGate:
         ``schema``: of the answers to a question that the call has asked.
         """
         clock = asyncio.get_running_loop().time
-        self.is_waiting = True
+        # The tool that asks a question runs already, and ends with its process.
+        self.is_waiting = schema is None
         try:
             deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest, schema))
             while True:
