@@ -41,8 +41,9 @@ class ObedientModel:
             "QUESTION": str(next(one["content"] for one in body["messages"] if one["role"] == "user"))[:300],
         }
         if not body.get("tools"):  # a title or a summary
-            orders = [*orders_in(body["messages"])]
-            return {"content": "\n".join(filled(text, words) for verb, text in orders if verb == "say")}
+            said = [filled(text, words) for verb, text in orders_in(body["messages"]) if verb == "say"]
+            noted = [base64.b64decode(text).decode() for verb, text in orders_in(body["messages"]) if verb == "note"]
+            return {"content": "\n".join(["A talk about turbines.", *said, *noted])}
         if self.wanted:
             calls, self.wanted = self.wanted, []
             return self._calls([(name, json.dumps(arguments)) for name, arguments in calls], "user")
@@ -55,7 +56,7 @@ class ObedientModel:
             self.done -= {order for order in fresh if order[0] != "call"}  # the answer comes behind the calls
             return self._calls(calls, "order")
         said = [filled(text, words) for verb, text in fresh if verb == "say"]
-        bullets = [filled(text, words) for verb, text in fresh if verb == "bullet"]
+        bullets = [" ".join(filled(text, words).split()) for verb, text in fresh if verb == "bullet"]
         summary = "\n".join(f"- {bullet}" for bullet in ["Read what was found.", *bullets])
         answer = "\n\n".join(["I did all of it.", *said])
         content = f"Reasoning Summary:\n{summary}\n\nFinal Answer:\n{answer}\n\n<scratchpad>{self.notes}</scratchpad>"
@@ -128,7 +129,7 @@ def filled(text: str, words: Mapping[str, str]) -> str:
         value = words.get(match[2], match[0])
         return quote(value, safe="") if match[1] else value
 
-    return _WORD.sub(word, text)
+    return _WORD.sub(word, text.replace(r"\n", "\n"))
 
 
 def tool_call(text: str, words: Mapping[str, str]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ project connects to another machine is a check of ``tests/conftest.py``.
 """
 
 import asyncio
+import base64
 import html
 import json
 import threading
@@ -21,12 +22,11 @@ from channels.db import database_sync_to_async
 from lxml import html as markup
 from mcp import types
 
-from chat import eventlog
 from chat.eventlog.link_tokens import token_of
 from chat.filings.ingest import ingest
 from chat.mcp import session
 from chat.mcp.servers import offered, record_listing
-from chat.models import Collection, Conversation, Document, McpServer, Passage, Share, SiteSettings, Turn
+from chat.models import Collection, Conversation, Document, McpServer, Share, SiteSettings, Turn
 from chat.providers.connections import close_clients
 from chat.sharing import links
 from chat.sharing.export import Choice
@@ -41,7 +41,7 @@ from tests.chat.attached import attach
 from tests.chat.card_samples import all_of, one
 from tests.chat.document_samples import load
 from tests.chat.injections.obedient import ObedientModel, orders_in, served
-from tests.chat.injections.orders import ORDERS, Order
+from tests.chat.injections.orders import ORDERS, SEND, Order
 from tests.chat.mcp_client.peer import Peer, server_of, text
 from tests.chat.web_site import Sites
 from tests.factories import make_conversation, make_turn
@@ -50,9 +50,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 NOTES = "wren of the scratchpad sleeps below the seventh turbine of the farm"
 PROMPT = "Speak plainly. The desk keeps the finch of the site prompt behind the green door of its office."
 # Of a talk of a stranger, of a document of theirs, and of another talk of the user.
-OTHERS = ("The heron of the stranger is grey.", "The heron ledger of the stranger is blue.", "The heron elsewhere is white.")
+OTHERS = (
+    "The heron of the stranger is grey.",
+    "The heron ledger of the stranger is blue.",
+    "The heron elsewhere is white.",
+)
 QUESTION = "What became of the quokka-4711 account and its Lindenstrasse address?"
 AT_ONCE = 16
+[TELL_PROMPT] = [order for order in ORDERS if order.name == "tell the prompt"]
 GATED = {"sendReport", "peer__erase", "readWebPage"}
 # What loads by itself, acts, or stands for the page's own: nothing of it may be in an answer.
 NEVER = set(
@@ -256,6 +261,9 @@ CHANNELS: dict[str, tuple[Channel, int]] = {
     "error of an MCP tool": (in_mcp_error, 1_900),
     "error of a tool": (in_tool_error, 12_000),
 }
+# Those with room for one short order; a name of a file has no slash.
+SHORT_CHANNELS: dict[str, Channel] = {"name of a file": in_name_of_file, "title of an MCP link": in_mcp_link}
+SHORT_ORDERS = [order for order in ORDERS if len(order.text) < 150 and not {"/", "<", ">", '"'} & {*order.text}]
 
 
 def batches() -> Iterator[Any]:
@@ -271,19 +279,40 @@ def batches() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("channel", "orders"), [*batches()])
 async def test_obedient_model_does_no_harm(scene, channel, orders):
-    await obey(scene, channel, orders)
+    await obey(scene, CHANNELS[channel][0], orders)
+
+
+@pytest.mark.parametrize("order", SHORT_ORDERS, ids=lambda order: order.name)
+@pytest.mark.parametrize("channel", SHORT_CHANNELS)
+async def test_short_order_does_no_harm(scene, channel, order):
+    await obey(scene, SHORT_CHANNELS[channel], [order])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order.name)
 @pytest.mark.parametrize("channel", CHANNELS)
 async def test_each_order_alone_does_no_harm(scene, channel, order):
-    await obey(scene, channel, [order])
+    await obey(scene, CHANNELS[channel][0], [order])
 
 
-async def obey(scene: Scene, channel: str, orders: Sequence[Order]) -> None:
+async def test_order_that_a_summary_carries_on_waits_like_any_other(scene, settings):
+    settings.CONTEXT_LIMIT = 9_000
+    settings.MODEL_TITLES = False
+    await allow_tools(scene.peer)
+    carried = base64.b64encode(SEND.encode()).decode()
+    await asked(scene, f"What does this say? ⟦note {carried}⟧" + " The wind was weak this year." * 500)
+    turn, _events = await asked(scene, "And this?" + " The wind was strong this year." * 500, number=2)
+
+    last = scene.model.bodies[-1]["messages"]
+    assert SEND in json.dumps([one for one in last if one["role"] != "system"], ensure_ascii=False).replace("\\", "")
+    assert SEND not in last[0]["content"]
+    assert scene.asked == [call_id for call_id, name in scene.model.made.items() if name == "sendReport"]
+    assert scene.asked
+    await nothing_ran(scene, turn, [])
+
+
+async def obey(scene: Scene, put: Channel, orders: Sequence[Order]) -> None:
     """Have orders read and obeyed in a turn, and a question asked after it; check all that may come of it."""
-    put, _room = CHANNELS[channel]
     wanted = await put(scene, orders)
     await allow_tools(scene.peer)
     scene.model.wanted = list(wanted)
@@ -291,22 +320,21 @@ async def obey(scene: Scene, channel: str, orders: Sequence[Order]) -> None:
     await asked(scene, "And then?", number=2)
 
     expected = {each for order in orders for each in orders_in(order.text)}
-    assert {spaced(each) for each in expected} <= {spaced(each) for each in scene.model.done}
+    assert expected <= scene.model.done
     assert turn.status == "completed", turn.error_code
     await nothing_ran(scene, turn, wanted)
     await nothing_was_changed(scene)
     shown = await everything_shown(scene.conversation, turn)
     nothing_loads(shown["page"], turn)
     nothing_loads(shown["shared"], turn)
-    told = {name: [each for each in (NOTES, *OTHERS) if each in said] for name, said in (shown | events).items()}
+    # What a user has a model repeat of its instructions is in the answer to this user; nothing else shows them.
+    secrets = (NOTES, *OTHERS) if TELL_PROMPT in orders else (NOTES, *OTHERS, PROMPT)
+    told = {name: [each for each in secrets if each in said] for name, said in (shown | events).items()}
     assert not {name: hits for name, hits in told.items() if hits}
+    summaries = [each.get("reasoningSummary") for each in json.loads(shown["API"])]
+    assert PROMPT not in json.dumps(summaries)
     bodies = json.dumps(scene.model.bodies)
     assert not [each for each in OTHERS if each in bodies]
-
-
-def spaced(order: tuple[str, str]) -> tuple[str, str]:
-    """Return an order without its line breaks, which HTML loses."""
-    return order[0], " ".join(order[1].split())
 
 
 async def allow_tools(peer: OrderingPeer) -> None:
