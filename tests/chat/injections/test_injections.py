@@ -26,7 +26,7 @@ from chat.eventlog.link_tokens import token_of
 from chat.filings.ingest import ingest
 from chat.mcp import session
 from chat.mcp.servers import offered, record_listing
-from chat.models import Collection, Conversation, Document, McpServer, Share, SiteSettings, Turn
+from chat.models import Collection, Conversation, DocumentPassage, McpServer, Share, SiteSettings, Turn
 from chat.providers.connections import close_clients
 from chat.sharing import links
 from chat.sharing.export import Choice
@@ -175,7 +175,8 @@ def plant(alice: Any, bob: Any) -> str:
     make_turn(make_conversation(owner=alice, title="Another"), question=other_talk, answer=other_talk)
     collection = Collection.objects.create(owner=bob, name=their_ledger)
     load(collection, "ledger.txt", their_ledger.encode(), person=bob)
-    return f"/documents/{Document.objects.get().pk}/#p1"
+    passage = DocumentPassage.objects.select_related("document").get()
+    return f"{passage.document.get_absolute_url()}{passage.anchor}"
 
 
 # --- the channels: each puts orders where a model reads them, and returns the calls that its user wants -------------
