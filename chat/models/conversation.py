@@ -187,7 +187,7 @@ class ConversationImport(models.Model):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether the process that ran it is gone."""
+        """Whether the process that ran it has ended."""
         return self.ended_at is None and self.updated_at < timezone.now() - SILENCE
 
     @property

@@ -220,7 +220,7 @@ def _is_allowed_here(turn: Turn, shape: str) -> bool:
 
 
 def _begin(turn: Turn, public_id: str, digest: str, schema: Mapping[str, Any] | None) -> float:
-    """Let a call wait; return for how many seconds. One that waited when its process died goes on waiting."""
+    """Let a call wait; return for how many seconds. One that waited when its process died continues to wait."""
     row, now = leases.held(turn), timezone.now()
     until = row.filter(waiting_call=public_id, waiting_digest=digest).values_list("waiting_until", flat=True).first()
     if until is None:
