@@ -310,8 +310,8 @@ async def obey(scene: Scene, put: Channel, orders: Sequence[Order]) -> None:
     turn, events = await asked(scene, QUESTION)
     await asked(scene, "And then?", number=2)
 
-    expected = {each for order in orders for each in orders_in(order.text)}
-    assert expected <= scene.model.done
+    read = {order.name: {*orders_in(order.text)} <= scene.model.done for order in orders}
+    assert read == {order.name: order.is_shown or put not in (in_filing, in_web_page) for order in orders}
     assert turn.status == "completed", turn.error_code
     await nothing_ran(scene, turn, wanted)
     await nothing_was_changed(scene)
