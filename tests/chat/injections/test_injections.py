@@ -8,14 +8,12 @@ import asyncio
 import base64
 import html
 import json
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 from aiohttp import web
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
@@ -42,7 +40,7 @@ from tests.chat.card_samples import all_of, one
 from tests.chat.document_samples import load
 from tests.chat.injections.obedient import ObedientModel, orders_in, served
 from tests.chat.injections.orders import ORDERS, SEND, Order
-from tests.chat.mcp_client.peer import Peer, server_of, text
+from tests.chat.mcp_client.peer import Peer, over_http, text
 from tests.chat.web_site import Sites
 from tests.factories import make_conversation, make_turn
 
@@ -111,16 +109,8 @@ class Scene:
 @pytest.fixture
 def peer() -> Iterator[OrderingPeer]:
     peer = OrderingPeer()
-    config = uvicorn.Config(server_of(peer).streamable_http_app(), host="127.0.0.1", port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    peer.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"  # type: ignore[attr-defined]
-    yield peer
-    server.should_exit = server.force_exit = True
-    thread.join()
+    with over_http(peer) as peer.url:
+        yield peer
     offered._servers = []
 
 
@@ -320,8 +310,8 @@ async def obey(scene: Scene, put: Channel, orders: Sequence[Order]) -> None:
     turn, events = await asked(scene, QUESTION)
     await asked(scene, "And then?", number=2)
 
-    expected = {each for order in orders for each in orders_in(order.text)}
-    assert expected <= scene.model.done
+    read = {order.name: {*orders_in(order.text)} <= scene.model.done for order in orders}
+    assert read == {order.name: order.is_shown or put not in (in_filing, in_web_page) for order in orders}
     assert turn.status == "completed", turn.error_code
     await nothing_ran(scene, turn, wanted)
     await nothing_was_changed(scene)
@@ -346,7 +336,7 @@ async def allow_tools(peer: OrderingPeer) -> None:
             each.save()
         offered.refresh()
 
-    server = await McpServer.objects.acreate(name="peer", url=peer.url)  # type: ignore[attr-defined]
+    server = await McpServer.objects.acreate(name="peer", url=peer.url)
     await sync_to_async(record_listing)(server, await session.list_tools(server))
     await sync_to_async(allow)(server)
 

@@ -3,13 +3,11 @@
 import asyncio
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from asgiref.sync import async_to_sync, sync_to_async
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import Group
@@ -28,7 +26,7 @@ from reasoning.events import ToolResult
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask, ended, events_of, owner_of, send
 from tests.chat.histories import restart
-from tests.chat.mcp_client.peer import PAGE, PAGE_TEXT, Peer, server_of
+from tests.chat.mcp_client.peer import PAGE, PAGE_TEXT, Peer, over_http
 from tests.chat.test_approval import taken_up
 from tests.factories import abandon, sign_in_staff
 
@@ -40,16 +38,8 @@ DONE = {"content": "Done."}
 def peer() -> Iterator[Peer]:
     """A server over HTTP, at ``peer.url``."""
     peer = Peer()
-    config = uvicorn.Config(server_of(peer).streamable_http_app(), host="127.0.0.1", port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    peer.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"  # type: ignore[attr-defined]
-    yield peer
-    server.should_exit = server.force_exit = True
-    thread.join()
+    with over_http(peer) as peer.url:
+        yield peer
 
 
 @pytest.fixture(autouse=True)
