@@ -33,7 +33,10 @@ class SiteSettings(models.Model):
         gettext_lazy("system prompt"),
         max_length=MAX_SYSTEM_PROMPT,
         blank=True,
-        help_text=gettext_lazy("Added to every request of this site, before those of the model and the conversation."),
+        help_text=gettext_lazy(
+            "Added to every request of this site, before those of the model and the conversation. A model may repeat it "
+            "to anybody, so it must hold no secret."
+        ),
     )
 
     web_hosts = models.TextField(
