@@ -34,8 +34,8 @@ class SiteSettings(models.Model):
         max_length=MAX_SYSTEM_PROMPT,
         blank=True,
         help_text=gettext_lazy(
-            "Added to every request of this site, before those of the model and the conversation. A model may repeat it "
-            "to anybody, so it must hold no secret."
+            "Added to every request of this site, before those of the model and the conversation. A model may repeat "
+            "it to anybody, so it must hold no secret."
         ),
     )
 
