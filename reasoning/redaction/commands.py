@@ -42,7 +42,7 @@ TRIGGERS = (
     Trigger(
         "flag",
         marks="-/",
-        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
+        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)[uU]:",
         window=next_words(4),
     ),
 )

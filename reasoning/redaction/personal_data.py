@@ -292,21 +292,23 @@ _LABEL_WINDOW = re.compile(
     r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
 )
 TRIGGERS: Final = (
-    Trigger("at", marks="@&%[(", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
+    Trigger("at", marks="@&%[(", shape=r"@|&(?:#64|#x40|commat);|%40|\[at\]|\(at\)"),
     Trigger(
         "digit",
         marks=digits,
-        shape=r"(?=[\d(+])(?:(?<!\d)(?<!\d\.)(?!(?:\d{1,3}\.){3}\d{1,3}(?![\d.\-]))(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
-        r"|(?<![\d.,])0[1-9](?![\d.,]))",
+        # not a part of an address, nor a year; behind it the number goes on, in this word or the next
+        shape=r"[\d(+](?:(?<=\d)(?:(?<!\d.)(?<!\d\..)(?!\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}(?![\d.\-]))"
+        r"(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d\d|(?<![\d.,].)(?=\d?\))|(?<=0)(?<![\d.,].)[1-9](?![\d.,]))"
+        r"|(?<=\()\+?\d(?=\d?\))|(?<=\+)\d)(?=[\d.\-‑–/()+]*+\Z|(?:[.\-‑–/()+]{0,3}\d){5})",
         window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
         needs=re.compile(r"(?:\d\D{0,3}+){9}|\+(?:\d\D{0,3}+){8}"),
     ),
-    Trigger("mac", marks=":-", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
-    Trigger("codice_fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
+    Trigger("mac", marks=":-", shape=r"[0-9A-Fa-f](?<![\w:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
+    Trigger("codice_fiscale", marks=digits, shape=r"[A-Z](?<![A-Za-z0-9_].)[A-Z]{5}\d{2}[A-Z]\d{2}"),
     Trigger(
         "access_log",
         marks=digits,
-        shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
+        shape=r"[\da-fA-F:](?<![\w.:].)(?:(?<=\d)\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}\Z|[\da-fA-F:]{4,38}\Z(?<!:)(?<!\w{5}))",
         window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
         needs=re.compile(" - "),
     ),
@@ -336,13 +338,13 @@ TRIGGERS: Final = (
     Trigger(
         "iban",
         marks=digits,
-        shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
+        shape=r"[A-Za-z](?<![A-Za-z0-9].)[A-Za-z]\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
         window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
     ),
     Trigger(
         "nino",
         marks=ascii_uppercase,
-        shape=r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}(?=\d|\s|\Z)",
+        shape=r"[A-CEGHJ-NP-TW-Z](?<![A-Za-z0-9].)[A-CEGHJ-NP-TW-Z](?=\d|\s|\Z)",
         window=re.compile(r"[ \dA-D]{0,13}+"),
     ),
 )

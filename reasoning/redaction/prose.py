@@ -276,8 +276,9 @@ TRIGGERS: Final = (
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
-        r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
+        shape=r"[\d@!^$*#%&+~?=](?:(?<=\d)(?:(?<=[A-Za-z]{2}.)|(?<=[a-z]{2}-.)|[A-Za-z]{2}"
+        r"|(?<![\w.,$€/-].)(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d{3,7}(?![\w.,])|(?<=[A-Z]-.)\d{3,7})"
+        r"|(?<=[@!^])[A-Za-z0-9]|(?<=[A-Za-z][*#%&+~$?=])\d|(?<=\$)[a-z])",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
         needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
     ),

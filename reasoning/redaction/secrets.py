@@ -338,10 +338,11 @@ TRIGGERS = (
         "provider",
         PROVIDERS,
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
-        needs=re.compile(r"[=:|,>]"),
+        needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
-    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
+    # No rule's: the name behind it is judged with it, so that it needs the end of the word.
+    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(
@@ -354,7 +355,8 @@ TRIGGERS = (
         "url",
         wordset("wifi jdbc"),
         marks=":",
-        shape="://",
+        # with an @, a port or no path, or one of the words of a webhook
+        shape=r"://(?=[^/?#]*(?:\Z|:(?!\d{1,5}(?:[/?#]|\Z)))|\S*?(?i:@|hook|/bot|chat\.google|ifttt))|(?i:wifi:)",
         needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
     ),
     Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
