@@ -6,6 +6,7 @@ import re
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
+    MIXED_SIGN,
     Rule,
     Trigger,
     is_mixed,
@@ -38,7 +39,12 @@ _COMMAND_WORDS = wordset(
 TRIGGERS = (
     Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
-    Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
+    Trigger(
+        "set",
+        wordset("set setx setenv env arg read define"),
+        window=next_words(4),
+        needs=re.compile(rf"{MIXED_SIGN.pattern}|[\"']"),
+    ),
     Trigger(
         "flag",
         marks="-/",
