@@ -205,10 +205,6 @@ def is_value_behind_name(name: str, value: str) -> bool:
     )
 
 
-def is_value_before_name(found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
-
-
 def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
@@ -232,10 +228,6 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
-
-
-def is_login_password(_found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and not _NO_PASSWORD.search(value)
 
 
 def is_chosen(value: str) -> bool:
@@ -323,7 +315,7 @@ RULES: Final = (
         rf"{FOR_SOMETHING}"
         r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
-        accept=is_login_password,
+        accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
     ),
     pattern_rule(
@@ -336,7 +328,7 @@ RULES: Final = (
         r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
         r"(?! (?:manager|polic|rule|hash|store|generator))",
-        accept=is_value_before_name,
+        accept=lambda found, value: is_mixed(value) and (len(value) >= 6 or found["quote"]) and "-" not in value[2:4],
     ),
     pattern_rule(
         "two names and two values",

@@ -51,10 +51,6 @@ _EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 
 
-def is_random_path(_found: re.Match[str], value: str) -> bool:
-    return is_random(longest_piece(value))
-
-
 def is_call_argument(found: re.Match[str], value: str) -> bool:
     if found["key"]:
         return is_random(value)
@@ -399,7 +395,7 @@ RULES = (
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
         r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
-        accept=is_random_path,
+        accept=lambda _found, value: is_random(longest_piece(value)),
     ),
     pattern_rule(
         "Wi-Fi code",
@@ -514,9 +510,9 @@ RULES = (
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
         r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
         r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})",
+        # Another name may be in what this one takes for its value.
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?=(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
-        retry=True,
     ),
     pattern_rule(
         "block with a value",
