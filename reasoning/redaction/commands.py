@@ -6,6 +6,7 @@ import re
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
+    MIXED_SIGN,
     Rule,
     Trigger,
     is_mixed,
@@ -38,11 +39,16 @@ _COMMAND_WORDS = wordset(
 TRIGGERS = (
     Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
-    Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
+    Trigger(
+        "set",
+        wordset("set setx setenv env arg read define"),
+        window=next_words(4),
+        needs=re.compile(rf"{MIXED_SIGN.pattern}|[\"']"),
+    ),
     Trigger(
         "flag",
         marks="-/",
-        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
+        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)[uU]:",
         window=next_words(4),
     ),
 )
@@ -70,28 +76,13 @@ RULES = (
         needs=r"-p",
     ),
     command_rule(
-        "mysql",
-        ("mysql -u root -p{password} app", "mysql -u root -p shop"),
-        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-        needs=r"-p",
-    ),
-    command_rule(
         "command with a password",
-        ("zip -P {password} out.zip a.txt", "zip -r out.zip dir"),
-        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
-        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-    ),
-    command_rule(
-        "openssl",
-        ("openssl enc -aes-256-cbc -k {password} -in a -out b", "openssl rand -hex 32"),
-        r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)",
-        needs=r"openssl",
-    ),
-    command_rule(
-        "SNMP community",
-        ("snmpd.conf: rocommunity {password} 10.0.0.0/8", "SNMP communities of devices"),
-        r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)",
-        needs=r"(?i:community)",
+        ("zip -P {password} out.zip a.txt", "zip -r out.zip dir | mysql -u root -p shop | openssl rand -hex 32"),
+        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-k[ ]"
+        r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}"
+        r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
+        r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
     ),
     command_rule(
         "secret in a pipe",
@@ -111,12 +102,6 @@ RULES = (
         ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
         r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
         needs=r"runas",
-    ),
-    command_rule(
-        "htpasswd",
-        ("htpasswd -bc users ann {password}", "htpasswd -c users ann"),
-        r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
-        needs=r"htpasswd",
     ),
     pattern_rule(
         "account flag",

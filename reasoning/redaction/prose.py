@@ -205,10 +205,6 @@ def is_value_behind_name(name: str, value: str) -> bool:
     )
 
 
-def is_value_before_name(found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
-
-
 def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
@@ -232,10 +228,6 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
-
-
-def is_login_password(_found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and not _NO_PASSWORD.search(value)
 
 
 def is_chosen(value: str) -> bool:
@@ -276,8 +268,9 @@ TRIGGERS: Final = (
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
-        r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
+        shape=r"[\d@!^$*#%&+~?=](?:(?<=\d)(?:(?<=[A-Za-z]{2}.)|(?<=[a-z]{2}-.)|[A-Za-z]{2}"
+        r"|(?<![\w.,$€/-].)(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d{3,7}(?![\w.,])|(?<=[A-Z]-.)\d{3,7})"
+        r"|(?<=[@!^])[A-Za-z0-9]|(?<=[A-Za-z][*#%&+~$?=])\d|(?<=\$)[a-z])",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
         needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
     ),
@@ -303,7 +296,7 @@ RULES: Final = (
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
         r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
-        needs=r"[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN",
+        needs=r"(?s:(?:[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN).{1,64}?\d{3})",
     ),
     pattern_rule(
         "code before its name",
@@ -322,7 +315,7 @@ RULES: Final = (
         rf"{FOR_SOMETHING}"
         r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
-        accept=is_login_password,
+        accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
     ),
     pattern_rule(
@@ -335,7 +328,7 @@ RULES: Final = (
         r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
         r"(?! (?:manager|polic|rule|hash|store|generator))",
-        accept=is_value_before_name,
+        accept=lambda found, value: is_mixed(value) and (len(value) >= 6 or found["quote"]) and "-" not in value[2:4],
     ),
     pattern_rule(
         "two names and two values",

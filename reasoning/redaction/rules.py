@@ -63,7 +63,7 @@ class Trigger:
     name: str
     words: frozenset[str] = frozenset()
     stems: str = ""
-    shape: str = ""  # that no word of letters has
+    shape: str = ""  # that no word of letters has; it begins with the characters to which a search can skip
     marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD
     max_chars: int = 512
@@ -104,12 +104,10 @@ def pattern_rule(
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
     strip: bool = False,
     needs: str = "",
-    retry: bool = False,
 ) -> Rule:
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    ``retry`` searches again behind the name of a rejected finding.
     """
     search = re.compile(pattern).search
 
@@ -120,8 +118,6 @@ def pattern_rule(
             start = max(found.end(), start + 1)
             if accept(found, value) and (kind != "secret" or not is_inert(value)):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
-            elif retry:
-                start = found.end("name")  # another name may be in what this one took for its value
 
     return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)
 
@@ -200,42 +196,35 @@ _PUBLIC = re.compile(
 # Names of types and of empty values, as in schemas and forms.
 _TYPES = wordset(
     """
-    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
-    true false optional required char varchar secretstr uuid void type var let const hidden password file
-    example impl dyn ref
-    range new await async make func function struct class
-    email date array list dict map default empty blank unset off on yes no read write
+    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
+    false optional required char varchar secretstr uuid void type var let const hidden password file example impl
+    dyn ref range new await async make func function struct class email date array list dict map default empty blank
+    unset off on yes no read write
     """
 )
 # Words with which a sentence about a password continues.
 _SENTENCE_WORDS = wordset(
     """
-    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta obbligatoria
-    cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada vencida inválida
-    erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
+    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta
+    obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
+    vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
-    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt zurücksetzen
-    vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide link strength length
-    hint hints accepted accessible accurate across added after again against all allow allows already also always am an
-    and another any anything appropriate are as ask at available await back bad be because been before being
-    below best better between beyond big both but by can cannot case changed changing check choose click
-    come common complex compromised confidential contact correct could create critical crucial currently
-    dead default different difficult do does don't done down each easy either else empty encrypted enough
-    enter essential even ever every everything exactly expired false few field find fine first fixed
-    following for forgotten found from full fully generally generated get give given go good great had hard
-    has hashed have having he held help her here hidden his how however i if important in incorrect indeed
-    inside instead into invalid is it its just keep kept key kind known lack last later least left less let
-    like likely limited local long longer lost low made main make making managed mandatory many masked may
-    me mean meant might minimum missing more most much must my necessary need needed needs never new next no
-    none not nothing now null obvious of off often ok okay old on once one only optional or other our out
-    over own part password passwords per perhaps please poor possible private probably protected provide
-    provided public put quite rather really recommended redacted required reset right safe same see seem
-    sensitive sent separate set several shall she short should shown similar simple simply since so some
-    something soon still store stored strong subject such sure take than that the their them then there
-    these they this those through thus tied time to together token tokens too top true type typed typically
-    unavailable under unique unknown unlike unsafe until up upon us use used useful user users uses using usually
-    valid value very via visible vital vulnerable want was way we weak well were what when where whether
-    which while who whose why will with within without worth would wrong yet you your string strings number numbers
+    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
+    zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
+    link strength length hint hints accurate across after again against all allow allows already also always am an
+    and another appropriate are as ask at back bad be because been before below best better between beyond big both
+    but by can cannot case check choose click come common complex confidential contact correct could create critical
+    crucial dead different difficult do does don't done down each easy either else enough enter essential even ever
+    every few field find fine first for forgotten found from full get give given go good great had hard has have he
+    held her here his how however i if important in incorrect inside instead into invalid is it its just keep kept
+    key kind known lack last later least left less like local long longer lost low made main mandatory many may me
+    mean meant might minimum more most much must my necessary need needs never next not now of often ok okay old
+    once one only or other our out over own part passwords per perhaps please poor private provide public put quite
+    rather reset right safe same see seem sent separate set several shall she short should shown similar simple
+    since so some soon still store strong subject such sure take than that the their them then there these they this
+    those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
+    us use used user users uses valid value very via vital want was way we weak well were what when where whether
+    which while who whose why will with within without worth would wrong yet you your strings numbers
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")

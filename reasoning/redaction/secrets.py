@@ -51,10 +51,6 @@ _EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 
 
-def is_random_path(_found: re.Match[str], value: str) -> bool:
-    return is_random(longest_piece(value))
-
-
 def is_call_argument(found: re.Match[str], value: str) -> bool:
     if found["key"]:
         return is_random(value)
@@ -338,10 +334,11 @@ TRIGGERS = (
         "provider",
         PROVIDERS,
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
-        needs=re.compile(r"[=:|,>]"),
+        needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
-    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
+    # No rule's: the name behind it is judged with it, so that it needs the end of the word.
+    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(
@@ -354,7 +351,8 @@ TRIGGERS = (
         "url",
         wordset("wifi jdbc"),
         marks=":",
-        shape="://",
+        # with an @, a port or no path, or one of the words of a webhook
+        shape=r"://(?=[^/?#]*(?:\Z|:(?!\d{1,5}(?:[/?#]|\Z)))|\S*?(?i:@|hook|/bot|chat\.google|ifttt))|(?i:wifi:)",
         needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
     ),
     Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
@@ -397,7 +395,7 @@ RULES = (
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
         r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
-        accept=is_random_path,
+        accept=lambda _found, value: is_random(longest_piece(value)),
     ),
     pattern_rule(
         "Wi-Fi code",
@@ -512,9 +510,9 @@ RULES = (
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
         r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
         r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})",
+        # Another name may be in what this one takes for its value.
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?=(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
-        retry=True,
     ),
     pattern_rule(
         "block with a value",

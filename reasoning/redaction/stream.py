@@ -14,12 +14,11 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Final, NamedTuple
 
 from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
+from reasoning.redaction.rules import IDEOGRAPHS, WORD, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
 from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
 
 MAX_HELD: Final = 4_096
@@ -162,14 +161,15 @@ class RuleBook:
         self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
-        self._shapes: list[tuple[re.Pattern[str], Trigger, frozenset[str]]] = []
+        self._shapes: dict[frozenset[str], list[tuple[re.Pattern[str], Trigger]]] = {}  # by their marks
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                self._shapes.append((re.compile(trigger.shape), trigger, frozenset(trigger.marks)))
+                shapes = self._shapes.setdefault(frozenset(trigger.marks), [])
+                shapes.append((re.compile(trigger.shape), trigger))
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
@@ -186,7 +186,10 @@ class RuleBook:
         return seen
 
     def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
-        """Return where the triggers of a word begin and end in it."""
+        """Return where the triggers of a word begin and end in it, but for those whose windows are known to be idle."""
+        return [one for one in self._all_triggers_of(word) if not is_idle(word, *one[1:])]
+
+    def _all_triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
         if plain := _PLAIN_WORD.fullmatch(word):
             low = word.lower()
             triggers = [*self._by_word.get(plain[1].lower(), ())]
@@ -196,22 +199,22 @@ class RuleBook:
         if _PLAIN_NUMBER.fullmatch(word):
             return []
         low = _ESCAPED_BREAK.sub("  ", lower_case(word))
-        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
-        names = [_LETTERS.finditer(low)] if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)) else []
-        if _HUMP.search(word):  # "contactPhone" has the trigger "phone"
-            names.append(_PART_OF_NAME.finditer(word))
-        for one in chain(*names):
-            for trigger in self._by_word.get(one.group().lower(), ()):
-                spans_of.setdefault(trigger, []).append(one.span())
+        places = [
+            (trigger, one)
+            for one in (*_LETTERS.finditer(low), *(_PART_OF_NAME.finditer(word) if _HUMP.search(word) else ()))
+            for trigger in self._by_word.get(one.group().lower(), ())  # "contactPhone" has the trigger "phone"
+        ]
         if self._stem.search(low):
-            for stem, trigger in self._stems:
-                spans_of.setdefault(trigger, []).extend([one.span() for one in stem.finditer(low)])
+            places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
         signs = set(word)
-        for shape, trigger, marks in self._shapes:
+        for marks, shapes in self._shapes.items():
             if not marks.isdisjoint(signs):
-                spans_of.setdefault(trigger, []).extend([one.span() for one in shape.finditer(word)])
+                places += [(trigger, one) for shape, trigger in shapes for one in shape.finditer(word)]
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        for trigger, one in places:
+            spans_of.setdefault(trigger, []).append(one.span())
         # All windows of a trigger begin with the word, and those of its first and its last place end last.
-        found = [(*span, trigger) for trigger, spans in spans_of.items() if spans for span in {min(spans), max(spans)}]
+        found = [(*span, trigger) for trigger, spans in spans_of.items() for span in {min(spans), max(spans)}]
         found.sort(key=lambda one: one[:2])
         return found
 
@@ -236,6 +239,18 @@ class RuleBook:
                         if masked := whole_secret(text, span):
                             found.append(masked._replace(rule=rule.name))
         return merge_spans(found)
+
+
+def is_idle(word: str, end: int, trigger: Trigger) -> bool:
+    """True where the window of a trigger that ends at ``end`` ends in its word, without what it needs.
+
+    A column, too, may follow a comma: in the next word.
+    """
+    if trigger.needs is None or trigger.window is WORD:
+        return False
+    window = trigger.window.match(word, end, end + trigger.max_chars)
+    window_end = window.end() if window else end
+    return word[window_end : window_end + 1] not in (*",;", "") and not trigger.needs.search(word, 0, window_end)
 
 
 def whole_secret(text: str, span: Span) -> Span | None:
