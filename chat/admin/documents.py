@@ -27,11 +27,8 @@ class CollectionAdmin(ReadOnlyAdmin):
     list_select_related = ("owner",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(documents_count=Count("documents"), documents_size=Sum("documents__size", default=0))
-        )
+        found: QuerySet[Collection] = super().get_queryset(request)
+        return found.annotate(documents_count=Count("documents"), documents_size=Sum("documents__size", default=0))
 
     @admin.display(description=gettext_lazy("name"), ordering="name")
     def shown_name(self, collection: Collection) -> str:
