@@ -50,6 +50,8 @@ class VisibleManager(models.Manager["Conversation"]):
 class Conversation(models.Model):
     """One owner's thread."""
 
+    has_collections: bool  # whether its owner can read any; annotated where ``get_conversation`` reads it
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(_("title"), max_length=120, blank=True)
