@@ -67,6 +67,11 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
         """Whether it is of anything but a filing: a file of the chat, or a document."""
         return self.kind != "filing"
 
+    @property
+    def source(self) -> str:
+        """The address of its document."""
+        return self.url.partition("#")[0]
+
     @cached_property
     def pieces(self) -> tuple[PassagePiece, ...]:
         """What the passage consists of, in reading order."""

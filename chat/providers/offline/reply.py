@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chat.providers.offline.passages import FiledPassage, ToolMessage, split_sentences
-from chat.providers.offline.question import Question, first_word, names_one_of, stem, words_of
+from chat.providers.offline.question import Question, first_word, named_companies, stem, stems_of, words_of
 from chat.providers.offline.ranking import SIGNS, THRESHOLD, ScoredPiece, choose, rank, unknown_name
 
 MAX_QUOTE_CHARS = 600
@@ -64,13 +64,20 @@ FAILED_SEARCH = Reply(
 
 def select(question: Question, result: ToolMessage) -> tuple[list[ScoredPiece], list[ScoredPiece]]:
     """Return all candidates, best first, and those that are quoted: none where they speak of somebody else."""
-    # A document that doesn't mention the company of the question speaks of somebody else, however alike its words are.
-    named = [company for company in result.companies if names_one_of(question.text, [company])]
-    candidates = [
-        one
-        for one in rank(question, result.passages)
-        if not (named and one.passage.is_attached) or names_one_of(f"{one.passage.title} {one.passage.text}", named)
-    ]
+    # What doesn't mention the company or document of the question speaks of something else, however alike its words.
+    named = named_companies(question.text, result.companies)
+    is_of_any = question.compares or " and " in question.text
+    words = {one.ref: stems_of(f"{one.company} {one.title} {one.text}") for one in result.passages}
+    titles = {one.ref: stems_of(one.title) & stems_of(question.text) for one in result.passages}
+    shared = {word for ref in words for word in words[ref] - titles[ref]}
+    required = frozenset().union(*titles.values()) - shared
+
+    def is_about(passage: FiledPassage) -> bool:
+        mentioned = [bool(first_word(company) & words[passage.ref]) for company in named]
+        fitting = any if passage.is_attached or is_of_any else all
+        return required <= words[passage.ref] and (not named or fitting(mentioned))
+
+    candidates = [one for one in rank(question, result.passages) if is_about(one.passage)]
     is_record_only = question.asks_record and not question.topics
     if is_record_only or unknown_name(question, result):
         return candidates, []
@@ -132,7 +139,7 @@ def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
 
 def list_filings(result: ToolMessage) -> Reply:
     """List the filings of the passages that were found, and say if there are more."""
-    filings = {one.url.partition("#")[0] or one.filing: one for one in reversed(result.passages) if one.company}
+    filings = {one.source or one.filing: one for one in reversed(result.passages) if one.company}
     lines = sorted(describe_record(one) for one in filings.values())
     count = max(result.searched.filings, len(lines))
     shown = f"{count_words(count, 'filing')} {'is' if count == 1 else 'are'} here"
