@@ -280,3 +280,23 @@ async def test_text_of_a_company_is_no_answer_about_another_that_is_named_too():
     tool = json.dumps({"passages": passages, "searched": {"query": "q", "filings": 2}})
 
     assert "77 million" not in text(await respond("How much did Pellworm pay for Amrum?", tool))
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "figure"),
+    [
+        (
+            "What was ticket revenue in 2023?",
+            "Results (in millions)\n\n| 2024 | 2023\nTicket revenue | 31 | 29",
+            "2023: 29",
+        ),
+        ("What was ticket revenue in 2024?", "(in millions)\n\n2024 | 2023\nTicket revenue | 31 | 29", "2024: 31"),
+        ("What is the rent of Bryce?", "Site | Pallets | Rent\nBryce | 412 | 9,200 \nHusum | 5 | 70", "Rent: 9,200"),
+    ],
+)
+async def test_row_is_quoted_with_the_figure_of_the_column_that_is_asked_for(question, table, figure):
+    of_nobody = {"company": "", "filing": "", "kind": "document", "title": "sites.xlsx", "page": 3}
+    said = text(await respond(question, found(table, FLEET, **of_nobody)))
+
+    assert f"” – {figure}{' (in millions)' if 'millions' in table else ''} [1]" in said
+    assert "sites.xlsx, page 3, " in said

@@ -59,6 +59,7 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
     title: str = ""  # of any other document
     date: str | None = None
     period: str | None = None
+    page: int | None = None
     section: str = ""
     url: str = ""
 

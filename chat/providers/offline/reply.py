@@ -30,6 +30,7 @@ _ENGLISH_ONLY = "I read English questions; I looked for the names and words of t
 _REFS = re.compile(r"\[\d+\]$", re.M)
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER_OR_TAG = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]|<[^>\s][^>]*>")
+_UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b|\bin (?:USD|EUR|GBP|euros|dollars)\b", re.I)
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|]|&(?=#?\w+;))")
 
 
@@ -99,7 +100,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     for scored in chosen:
         header = scored.piece.header
         columns = f", under the columns {quotation(header, wanted)}" if header else ""
-        quoted = quotation(with_reason(question, scored), wanted)
+        quoted = quotation(with_reason(question, scored), wanted) + figure_asked(question, scored)
         lines.append(f"- {describe_source(scored.passage)}{columns}: {quoted} [{scored.passage.ref}]")
     if lines:
         lead = _LEADS.get(frozenset(one.passage.kind for one in chosen), _SOURCES_LEAD)
@@ -121,6 +122,24 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
     return Reply(" ".join(thinking), (describe_search(question, result), outcome), text, notes)
+
+
+def figure_asked(question: Question, scored: ScoredPiece) -> str:
+    """Return the figure of a row in the one column that the question names, with its unit; empty where that is unclear.
+
+    Cells stand under their columns, but for a label without a head.
+    """
+    heads, cells = (scored.piece.header.split("|"), scored.piece.text.split("|"))
+    heads = [""] * (len(cells) - len(heads) == 1) + heads
+    asked = question.years or frozenset(map(stem, question.topics))
+    fitting = [(head.strip(), cell.strip()) for head, cell in zip(heads[1:], cells[1:], strict=False)]
+    fitting = [(head, cell) for head, cell in fitting if stems_of(head) & asked and re.search(r"\d", cell)]
+    if len(fitting) != 1:
+        return ""
+    # The last unit above the row; a percentage, or an amount for each share, has none.
+    units = _UNIT.findall(scored.passage.text.partition(scored.piece.text)[0])
+    has_unit = units and not re.search(r"%|\bper\b", scored.piece.text)
+    return f" – {escape_markdown(': '.join(fitting[0]))}{f' ({units[-1].lower()})' if has_unit else ''}"
 
 
 def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
@@ -251,7 +270,8 @@ def describe_source(passage: FiledPassage) -> str:
     """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
     if passage.is_attached:
-        return ", ".join(map(escape_markdown, filter(None, (passage.title, passage.section))))
+        page = f"page {passage.page}" if passage.page else ""
+        return ", ".join(map(escape_markdown, filter(None, (passage.title, page, passage.section))))
     return f"{escape_markdown(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 
