@@ -132,7 +132,7 @@ class PasswordForm(forms.Form):
 
 
 class PreferencesForm(forms.ModelForm):
-    """Theme and language. Each has a form of its own on the page; a field that isn't posted doesn't change."""
+    """Theme and language; a field that isn't posted doesn't change."""
 
     class Meta:
         model = User

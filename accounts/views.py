@@ -107,7 +107,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """GET: account, theme, language and what is stored in this browser. POST: save the theme or the language."""
+    """GET: account, theme, language and what is stored in this browser. POST: save theme and language."""
     form = PreferencesForm(request.POST or None, instance=request_user(request))
     if not form.is_valid():
         return render(request, "accounts/settings.html", {"form": form})

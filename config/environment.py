@@ -34,10 +34,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ValueType(Generic[T]):
-    """What a value may be: ``allowed`` describes it, ``parse`` raises ValueError for everything else."""
+    """What a value may be: ``allowed`` describes it, ``parse`` raises ValueError for everything else.
+
+    ``documented``: what the page of settings says instead, where the words depend on what is installed.
+    """
 
     allowed: str
     parse: Callable[[str], T]
+    documented: str = ""
 
 
 class Variable(NamedTuple):
@@ -171,8 +175,8 @@ def one_of(*words: str) -> ValueType[Any]:
     return ValueType(" or ".join(words), parse)
 
 
-def words_of(*words: str) -> ValueType[list[str]]:
-    """Allow some of these words, or none, with commas between."""
+def words_of(*words: str, documented: str) -> ValueType[list[str]]:
+    """Allow some of these words, or none, with commas between. ``documented`` as of ``ValueType``."""
 
     def parse(text: str) -> list[str]:
         found = parse_list(text)
@@ -180,7 +184,7 @@ def words_of(*words: str) -> ValueType[list[str]]:
             raise ValueError(unknown)
         return found
 
-    return ValueType(f"{', '.join(words)}, with commas between", parse)
+    return ValueType(f"{', '.join(words)}, with commas between", parse, documented)
 
 
 def integer(low: int, high: int) -> ValueType[int]:

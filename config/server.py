@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class Pace:
-    """Told by Twisted when a client reads more slowly than its response is written (``IPushProducer``)."""
+    """Called by Twisted when a client reads more slowly than its response is written (``IPushProducer``)."""
 
     def __init__(self) -> None:
         self._may_write = asyncio.Event()

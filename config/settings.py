@@ -303,7 +303,10 @@ UPSTREAM_IDLE_TIMEOUT_S = env(
 )
 TOOL_TIMEOUT_S = env("TOOL_TIMEOUT_S", "30", integer(1, 600), "Seconds that one tool call may take.")
 TOOLS_REQUIRING_APPROVAL = env(
-    "TOOLS_REQUIRING_APPROVAL", "", words_of(*registry()), "Tools whose calls wait until the user allows them."
+    "TOOLS_REQUIRING_APPROVAL",
+    "",
+    words_of(*registry(), documented="names of tools, with commas between"),
+    "Tools whose calls wait until the user allows them.",
 )
 APPROVAL_TIMEOUT_S = env(
     "APPROVAL_TIMEOUT_S",

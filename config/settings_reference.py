@@ -40,8 +40,9 @@ def settings_page() -> str:
     for section, variables in env.sections.items():
         lines += ["", f"## {section}", "", "| name | default | allowed | what it does |", "|---|---|---|---|"]
         for variable in variables:
+            allowed = variable.type.documented or variable.type.allowed
             default = f"`{variable.default}`" if variable.default else ""
-            lines.append(f"| `{variable.name}` | {default} | {variable.type.allowed} | {variable.description} |")
+            lines.append(f"| `{variable.name}` | {default} | {allowed} | {variable.description} |")
     return "\n".join(lines) + "\n"
 
 

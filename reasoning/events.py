@@ -101,7 +101,7 @@ class Reasoning(BaseEvent):
 class AssistantMessage(BaseEvent):
     """One message of a step, with its citations, and the summary on the last one. Product 20.
 
-    ``continues``: the text goes on where that of the message before was cut off (product 41).
+    ``continues``: the text continues where that of the message before was cut off (product 41).
 
     ``phase`` is the service's own word for the message; it is sent back to the model and endpoint of origin, which are
     recorded with it. Spec 002 decision 2.

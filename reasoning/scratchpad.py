@@ -169,7 +169,7 @@ class RepeatGuard:
         done = self._done
         for start, stop in sorted(span for notes in self._scratchpads for span in notes.repeats_in(self._text)):
             if stop > done and start < end:
-                if start >= done:  # else it was marked before, and goes on
+                if start >= done:  # else it was marked before, and continues
                     parts += (self._text[done:start], REDACTED)
                     self.count += 1
                 done = stop

@@ -52,7 +52,7 @@ class Visibility:
     scratchpad: bool = False
     scratchpad_possible: bool = False  # the viewer may switch it on
     previews_requests: bool = False  # the viewer may see what the next request contains
-    names_settings: bool = False  # errors name the setting to check; others are told to ask their administrator
+    names_settings: bool = False  # errors name the setting to check; others are asked to call their administrator
 
     @property
     def may_open_thinking(self) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.server import PREPARE, ROOT, empty_database, environment_in
 
-PREVIOUS = "261faf2"  # the commit of 0.1.0
+PREVIOUS = "da5540f"  # the last commit of 0.2.0
 ASK = """
 import django
 django.setup()

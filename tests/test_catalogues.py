@@ -98,8 +98,8 @@ def test_every_word_of_a_template_is_translatable():
 def test_stored_texts_are_still_written_somewhere():
     folders = [ROOT / "chat" / name for name in ("mcp", "providers", "tools", "web")]
     files = [
-        ROOT / "chat" / "turns" / "run.py",
         ROOT / "chat" / "turns" / "tool_calls.py",
+        ROOT / "chat" / "turns" / "execute.py",
         ROOT / "reasoning" / "trace.py",
     ]
     files += [path for folder in folders for path in folder.rglob("*.py")]

@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
+from chat.tools import registry
 from config.settings import env
 
 ROOT = Path(__file__).resolve().parent.parent
 ReadSettings = Callable[..., dict[str, Any]]
 
 
-ALLOWED_TOOLS = (
-    "calculate, listDocuments, readPassage, readWebPage, searchDocuments, searchFilings, with commas between"
-)
+ALLOWED_TOOLS = f"{', '.join(registry())}, with commas between"
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def test_invalid_value_stops_every_entry_with_one_line(entry):
         (
             "TOOLS_REQUIRING_APPROVAL",
             "readPassage,fly",
-            "calculate, listDocuments, readPassage, readWebPage, searchDocuments, searchFilings, with commas between",
+            ALLOWED_TOOLS,
         ),
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),
     ],

@@ -1,16 +1,50 @@
-"""Documents: who loaded what, and whether it could be read. No texts, and nothing can be changed here."""
+"""Collections and their documents: who loaded what, and whether it could be read. No texts; nothing is changed here."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy
 
 from accounts.admin import ReadOnlyAdmin
 from chat.documents.collections import problem_of
-from chat.models import Document
+from chat.models import Collection, Document
 from reasoning.redaction import redact_text
+
+
+@admin.register(Collection)
+class CollectionAdmin(ReadOnlyAdmin):
+    """Every collection with the number and the size of its documents; a collection's owner manages it elsewhere."""
+
+    view_on_site = False  # it is its owner's alone
+    list_display = ("shown_name", "shown_owner", "documents_count", "documents_size", "created_at")
+    list_filter = ("created_at",)
+    fields = list_display
+    list_select_related = ("owner",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
+        found: QuerySet[Collection] = super().get_queryset(request)
+        return found.annotate(documents_count=Count("documents"), documents_size=Sum("documents__size", default=0))
+
+    @admin.display(description=gettext_lazy("name"), ordering="name")
+    def shown_name(self, collection: Collection) -> str:
+        return redact_text(collection.name)
+
+    @admin.display(description=gettext_lazy("owner"), ordering="owner")
+    def shown_owner(self, collection: Collection) -> str:
+        return str(collection.owner or gettext_lazy("the site"))
+
+    @admin.display(description=gettext_lazy("documents"), ordering="documents_count")
+    def documents_count(self, collection: Any) -> int:
+        return int(collection.documents_count)
+
+    @admin.display(description=gettext_lazy("size"), ordering="documents_size")
+    def documents_size(self, collection: Any) -> str:
+        return filesizeformat(collection.documents_size)
 
 
 @admin.register(Document)

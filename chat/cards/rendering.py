@@ -36,7 +36,7 @@ from reasoning.events import AssistantMessage
 MAX_ANSWER_BYTES = 1_000_000  # of HTML
 # What a card has besides texts, and around each value of its steps and sources: measured with the templates.
 CARD_BYTES, VALUE_BYTES = 5_000, 60
-VERSION = 5  # raise it with a change of the rendering that stored answers are to follow
+VERSION = 6  # raise it with a change of the rendering that stored answers are to follow
 logger = logging.getLogger(__name__)
 
 

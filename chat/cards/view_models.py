@@ -222,7 +222,7 @@ class FeedbackView:
 
 @dataclass(frozen=True, slots=True)
 class CardActions:
-    """What the owner of an answer may do with it, and what only they are told of it. An empty URL: not this one."""
+    """What the owner of an answer may do with it, and what only they see of it. An empty URL: not this one."""
 
     branch: BranchView | None = None  # of the answers to the same question, where there is more than one
     keep_url: str = ""  # of one of two answers side by side

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from accounts.views import request_user
 from chat.eventlog import attachments
-from chat.models import Attachment, Conversation, Project, Turn
+from chat.models import Attachment, Collection, Conversation, Project, Turn
 from chat.url_converters import parse_id
 
 
@@ -22,10 +22,11 @@ def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation 
 
 def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
     """Return the user's conversation with its model profile and project; 404 for others', deleted and expired ones."""
+    collections = Collection.objects.filter(Q(owner=OuterRef("owner")) | Q(owner=None)).order_by()
+    found = request_user(request).conversations.select_related("profile", "project")
     # 404, not 403, for others: nobody learns that it exists
-    return get_object_or_404(
-        request_user(request).conversations.select_related("profile", "project"), pk=conversation_id
-    )
+    annotated = found.annotate(has_collections=Exists(collections))  # type: ignore[no-redef]
+    return get_object_or_404(annotated, pk=conversation_id)
 
 
 def get_project(request: HttpRequest, project_id: object) -> Project:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.conversations import actions, search
-from chat.models import Conversation, Project, Turn
+from chat.models import Conversation, Filing, Project, Turn
 
 PAGE_SIZE = 50
 SHOWN_PROJECTS, SHOWN_OF_PROJECT = 5, 5  # in the sidebar, the newest ones
@@ -43,7 +43,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """What the sidebar shows. ``undo``: just deleted, or archived; ``focus``: the one that gets the keyboard focus."""
+    """What the sidebar shows. ``undo``: just deleted, or archived; ``focus``: the one that gets the keyboard focus.
+
+    ``has_filings``: whether the site has filings to list; read for the head of the list alone.
+    """
 
     groups: tuple[Group, ...] = ()
     older_url: str = ""
@@ -51,6 +54,7 @@ class Sidebar:
     query: str = ""
     found: tuple[search.ConversationMatch, ...] = ()
     focus: uuid.UUID | None = None
+    has_filings: bool = False
 
     @property
     def has_conversations(self) -> bool:
@@ -74,7 +78,10 @@ def newest(
     # the newest of each part of the list in one query
     part = Window(RowNumber(), partition_by=("is_pinned", "project"), order_by=("-updated_at", "-pk"))
     fits = Q(is_pinned=True) | Q(project=None, place__lte=PAGE_SIZE + 1) | Q(place__lte=SHOWN_OF_PROJECT)
-    listed = list(listed_conversations(person).alias(place=part).filter(fits).select_related("project"))
+    filings = Filing.objects.order_by()
+    found = listed_conversations(person).alias(place=part).filter(fits).annotate(has_filings=Exists(filings))
+    listed = list(found.select_related("project"))
+    has_filings = listed[0].has_filings if listed else filings.exists()
     others = [one for one in listed if not (one.is_pinned or one.project)]
     groups, older_url = group_page(others, reverse("chat:conversations"))
     # Today's group is there even if it is empty, for new conversations.
@@ -87,7 +94,7 @@ def newest(
     if pinned := tuple(one for one in listed if one.is_pinned):
         groups = (Group(_("Pinned"), pinned), *groups)
     undo = actions.find_deleted(person, deleted) if deleted else archived
-    return Sidebar(groups, older_url, undo=undo, focus=focus)
+    return Sidebar(groups, older_url, undo=undo, focus=focus, has_filings=has_filings)
 
 
 def older(person: User, after: uuid.UUID) -> Sidebar:

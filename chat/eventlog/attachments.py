@@ -104,7 +104,7 @@ def discard(message: QueuedMessage) -> None:
 
 
 def delete_unused(conversation_id: uuid.UUID, ids: Sequence[str], *, besides: QueuedMessage | None = None) -> None:
-    """Delete those of these files that no message of the conversation has, besides one that goes."""
+    """Delete those of these files that no message of the conversation has, besides one that is deleted."""
     if not ids:
         return
     queued = QueuedMessage.objects.filter(conversation=conversation_id).exclude(pk=besides.pk if besides else 0)

@@ -23,7 +23,7 @@ _OPENING = frozenset({"$", "€", "£", "¥", "($", "(", "$(", "(€", "(£", "(
 _CLOSING = frozenset({"%", ")", ")%", "%)", "x"})
 _FIGURE_START = re.compile(r"[\d.,(\[—–-]|n/?[am]\b", re.IGNORECASE)
 _FIGURE_END = re.compile(r"[\d—–)-]$")
-# Amounts as tables have them, $ (1,234.5) or 12.3%, and what stands for none.
+# Amounts as tables have them, $ (1,234.5) or 12.3%, and what means none.
 _FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*|\$?[—–-]%?|n/[am]|nm", re.ASCII | re.IGNORECASE)
 _LABEL_MAX_CHARS = 150
 _MOST_LABELS = 3  # in a row, above the rows that they head

@@ -7,11 +7,24 @@ the page that shows its address. Tool results are not compared: they quote filin
 from __future__ import annotations
 
 import re
+from base64 import b32decode, b64decode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import product
 
 MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and every link shows its address first
+
+
+_DECODERS: tuple[Callable[[str], bytes], ...] = (
+    bytes.fromhex,
+    lambda part: b32decode(part + "=" * (-len(part) % 8), casefold=True),
+    lambda part: b64decode(part.replace("-", "+").replace("_", "/") + "=="),
+)
+_PART = re.compile(r"[A-Za-z0-9_-]{8,}")
+_PATH = re.compile(r"[A-Za-z0-9+/]{8,}")  # a slash is a letter of base64, too
 
 _WORD = re.compile(r"\w+")
 # Escapes can hide an address, but not the syntax around it; without syntax only an unescaped one is linked.
@@ -45,6 +58,19 @@ class UserText:
 
 EMPTY = UserText()
 UNKNOWN = UserText(digest="unread")  # could not be read or compared: any address may repeat it
+
+
+def decodings(text: str) -> Iterator[str]:
+    """Yield an address, and what its parts say in the usual encodings: backwards, hexadecimal, base32 and base64.
+
+    A part may begin with characters that belong to no encoded text, so it is read from each of its first ones on.
+    """
+    yield text
+    yield text[::-1]
+    for part in {*_PART.findall(text), *_PATH.findall(text)}:
+        for start, decode in product(range(8), _DECODERS):
+            with suppress(ValueError):
+                yield decode(part[start:]).decode("utf-8", "ignore")
 
 
 def may_contain_link(markdown: str) -> bool:

@@ -12,11 +12,11 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
-from urllib.parse import quote, unquote_plus
+from urllib.parse import quote, unquote
 
 from django.conf import settings
 
-from chat.html.link_check import EMPTY, UserText
+from chat.html.link_check import EMPTY, UserText, decodings
 
 WARNING_PATH = "/leaving/"
 MAX_URL_CHARS = 2048
@@ -109,8 +109,8 @@ def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
         len(part) > MAX_PART_CHARS for part in (query, fragment, *path.split("/"))
     )
     # Twice: a word can be escaped twice and still arrive at the other site.
-    repeats_user = not user_text.contains_url(address.url) and user_text.shares_words_with(
-        unquote_plus(unquote_plus(address.rest))
+    repeats_user = not user_text.contains_url(address.url) and any(
+        map(user_text.shares_words_with, decodings(unquote(unquote(address.rest))))
     )
     return LinkMode.WARNING if has_room or repeats_user else LinkMode.DIRECT
 

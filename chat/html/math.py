@@ -27,7 +27,7 @@ from markdown_it.rules_inline import StateInline
 INLINE = "formula"
 BLOCK = "formula_block"
 OPEN_ENDED = "open_ended"  # in the parser's environment: more text may follow and close a formula
-END_MARK = "end_mark"  # in it: what stands at the end of such a text
+END_MARK = "end_mark"  # in it: what is at the end of such a text
 BARE = ""  # the mark of an environment that is a formula by itself
 DISPLAY_MARKS = frozenset({"$$", r"\[", BARE})
 MAX_LINES = 60

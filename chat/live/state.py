@@ -159,7 +159,7 @@ class TurnState:
                 self.history_cut = event["cut"]
             case "step":
                 step = LiveStep.from_json(event)
-                # One that represents others stands for all behind it.
+                # One that represents others represents all behind it.
                 rest = [] if step.trace and step.trace.omitted else self.steps[event["at"] + 1 :]
                 self.steps[event["at"] :] = [step, *rest]
 

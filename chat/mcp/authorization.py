@@ -36,7 +36,7 @@ class SignIn:
 
 
 def client_metadata(redirect_url: str) -> OAuthClientMetadata:
-    """Return what authorization servers are told of this site."""
+    """Return what authorization servers are given of this site."""
     is_local = redirect_url.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
     return OAuthClientMetadata(
         client_name="Legible",

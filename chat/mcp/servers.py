@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 MAX_SERVERS = 50
+MAX_TOOL_NAME_CHARS = 128
 
 
 @dataclass(slots=True)
@@ -65,9 +66,10 @@ def record_listing(server: McpServer, listing: Iterable[ListedTool]) -> None:
     for tool in listing:
         name = offered_name(server.name, tool.name)
         problem = tool.problem or ("another tool has the same name" if name in names else "")
+        if len(tool.name) > MAX_TOOL_NAME_CHARS:
+            problem = f"the name has more than {MAX_TOOL_NAME_CHARS} characters"
         names.add(name)
-        if tool.name not in found:
-            found[tool.name[:128]] = (None if problem else tool.definition, problem)
+        found.setdefault(tool.name[:MAX_TOOL_NAME_CHARS], (None if problem else tool.definition, problem))
     server.tools.exclude(name__in=found).update(listed=None, problem="")
     server.tools.filter(listed=None, pinned=None).exclude(name__in=found).delete()
     for name, (definition, problem) in found.items():

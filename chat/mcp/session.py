@@ -136,7 +136,7 @@ async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn |
         words = settings.MCP_COMMANDS.get(server.command)
         if words is None:
             raise McpError(f"MCP_COMMANDS has no command {server.command}")
-        # What it writes to its standard error goes to that of this server, where an operator looks for it.
+        # What it writes to its standard error is written to that of this server, where an operator looks for it.
         return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
     has_token = bool(server.api_key_env) and not server.client_id
     key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if has_token else ""

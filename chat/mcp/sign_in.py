@@ -1,7 +1,7 @@
 """Staff sign in to an MCP server: the page of its authorization server, and what that sends back.
 
-The SDK's flow is one task, in the process that began it; the browser may come back to another one, so the answer goes
-through Django's cache, which processes share.
+The SDK's flow is one task, in the process that began it; the browser may come back to another one, so the answer is
+passed through Django's cache, which processes share.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Form(BaseModel):
 
 
 class Place(Form):
-    """Where something stands."""
+    """Where something is."""
 
     number: Annotated[int, Field(description="An answer cites it as [number].")]
     kind: str

@@ -144,7 +144,7 @@ _SAME_NAMES = ("kind", "title", "date", "period", "section", "verified", "snippe
 
 
 async def report_until_finished(conversation_id: uuid.UUID, turn_id: uuid.UUID, report: Report) -> None:
-    """Wait for the end of a turn, and tell its peer what it does whenever that changes."""
+    """Wait for the end of a turn, and say to its peer what it does whenever that changes."""
     said, count = "", 0
     while True:
         with suppress(TimeoutError):

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='turn',
             name='waiting_digest',
-            field=models.CharField(blank=True, editable=False, max_length=64),
+            field=models.CharField(blank=True, db_default='', default='', editable=False, max_length=64),
         ),
         migrations.AddField(
             model_name='turn',

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='sitesettings',
             name='web_hosts',
-            field=models.TextField(blank=True, help_text='A host per line, such as example.org; *.example.org for its subdomains. At most 50. Models may then ask to read pages there, with the approval of their users. Empty: they can read none.', max_length=5000, verbose_name='hosts whose web pages may be read'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='A host per line, such as example.org; *.example.org for its subdomains. At most 50. Models may then ask to read pages there, with the approval of their users. Empty: they can read none.', max_length=5000, verbose_name='hosts whose web pages may be read'),
         ),
     ]

@@ -50,6 +50,8 @@ class VisibleManager(models.Manager["Conversation"]):
 class Conversation(models.Model):
     """One owner's thread."""
 
+    has_collections: bool  # whether its owner can read any; annotated where ``get_conversation`` reads it
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(_("title"), max_length=120, blank=True)
@@ -187,7 +189,7 @@ class ConversationImport(models.Model):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether the process that ran it is gone."""
+        """Whether the process that ran it has ended."""
         return self.ended_at is None and self.updated_at < timezone.now() - SILENCE
 
     @property

@@ -68,7 +68,7 @@ class ModelProfile(models.Model):
         _("system prompt"),
         max_length=MAX_SYSTEM_PROMPT,
         blank=True,
-        help_text=_("Added to every request to this model."),
+        help_text=_("Added to every request to this model, which may repeat it to anybody: it must hold no secret."),
     )
     starts_in_reasoning = models.BooleanField(
         _("starts in reasoning"),

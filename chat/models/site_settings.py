@@ -33,13 +33,18 @@ class SiteSettings(models.Model):
         gettext_lazy("system prompt"),
         max_length=MAX_SYSTEM_PROMPT,
         blank=True,
-        help_text=gettext_lazy("Added to every request of this site, before those of the model and the conversation."),
+        help_text=gettext_lazy(
+            "Added to every request of this site, before those of the model and the conversation. A model may repeat "
+            "it to anybody, so it must hold no secret."
+        ),
     )
 
     web_hosts = models.TextField(
         gettext_lazy("hosts whose web pages may be read"),
         max_length=5_000,
         blank=True,
+        default="",
+        db_default="",  # a server of the version before may write the row during an upgrade
         help_text=gettext_lazy(
             "A host per line, such as example.org; *.example.org for its subdomains. At most 50. Models may then ask "
             "to read pages there, with the approval of their users. Empty: they can read none."

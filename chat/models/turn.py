@@ -50,7 +50,8 @@ class Turn(models.Model):
     stop_requested = models.BooleanField(_("stop requested"), default=False)  # by a page of another process
     # The tool call that waits for its owner, and what they decided; see chat.turns.approval.
     waiting_call = models.CharField(max_length=100, blank=True, editable=False)
-    waiting_digest = models.CharField(max_length=64, blank=True, editable=False)
+    # With a default of the database: a server of the version before may open turns during an upgrade.
+    waiting_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     waiting_until = models.DateTimeField(null=True, blank=True, editable=False)
     call_decision = models.CharField(max_length=10, blank=True, editable=False)
     # Where the call asks its owner something: the schema of the answers, and those they gave.

@@ -27,7 +27,7 @@ class Tracing:
 
 @dataclass(frozen=True, slots=True)
 class TraceSpan:
-    """One span; without a tracer it ignores what it is told."""
+    """One span; without a tracer it ignores what it gets."""
 
     _span: Any = None
 

@@ -93,7 +93,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         # only an empty chat speaks of filings, and only the offline analyst answers from nothing else
         corpus=corpus_figures() if chosen.config.is_offline and not records else None,
         draft=draft_files(conversation, takes_images=chosen.takes_images),
-        collections=collection_choice(conversation),
+        collections=collection_choice(conversation) if conversation.has_collections else None,
     )
 
 

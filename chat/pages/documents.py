@@ -29,7 +29,7 @@ from chat.documents.access import may_change, readable_collections, readable_doc
 from chat.eventlog import documents
 from chat.models import Collection, Document
 from chat.pages.attachments import FILE_POLICY
-from chat.pages.filings import cited_quotes, part_context, shown_part
+from chat.pages.filings import cited_quotes, part_context, shown_part, source_missing
 from chat.validation import InvalidInputError
 
 PAGE_DOCUMENTS = 100
@@ -160,7 +160,7 @@ def document(request: HtmxHttpRequest, document_id: uuid.UUID) -> HttpResponse:
     """
     found = readable_documents(request_user(request).pk).filter(pk=document_id).first()
     if found is None:
-        return render(request, "chat/reader/document_missing.html", status=404)
+        return source_missing(request, "document")
     anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
     part = shown_part(request, anchors)
     sections = reader.document_sections(found, part.passages, cited=part.cited, quotes=cited_quotes(request))

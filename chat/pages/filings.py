@@ -40,12 +40,19 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     """
     found = Filing.objects.filter(slug=slug).first()
     if found is None:
-        return render(request, "chat/reader/filing_missing.html", status=404)
+        return source_missing(request, "filing")
     anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
     part = shown_part(request, anchors)
     sections = reader.reader_sections(found, part.passages, cited=part.cited, quotes=cited_quotes(request))
     context = {"filing": found, "back_url": reverse("chat:home"), **part_context(part, sections)}
     return render(request, "chat/reader/_reader.html" if request.htmx else "chat/reader/filing.html", context)
+
+
+def source_missing(request: HtmxHttpRequest, kind: str) -> HttpResponse:
+    """Say that a cited source is gone: on a page, or beside the answer, whose reader keeps their place."""
+    if request.htmx:  # not 404, which browsers log as a fault
+        return render(request, "chat/reader/_missing.html", {"text_template": f"chat/reader/_{kind}_missing.html"})
+    return render(request, f"chat/reader/{kind}_missing.html", status=404)
 
 
 class ShownPart(NamedTuple):

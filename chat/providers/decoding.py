@@ -18,7 +18,7 @@ from reasoning.stream import surrogates
 logger = logging.getLogger(__name__)
 # A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
-# Enough names to tell an event stream from something else.
+# Enough names to distinguish an event stream from something else.
 _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})

@@ -1,4 +1,4 @@
-"""How services word their failures: what a text means, the pattern that tells it, and texts that were seen.
+"""How services word their failures: what a text means, the pattern that finds it, and texts that were seen.
 
 Services reword their errors from month to month, so a pattern is a fragment and never a whole sentence. A new wording
 is one more example at the row that should recognise it. Rows are tried in order; the plainest come first.

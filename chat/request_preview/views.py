@@ -71,7 +71,7 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
 async def next_request(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Show the parts of the next request and what is left out: a page, or for htmx what the context meter shows.
 
-    A POST brings the composer's ``text``, which is counted as the next question and goes nowhere.
+    A POST brings the composer's ``text``, which is counted as the next question and is sent nowhere.
     """
     conversation = await sync_to_async(get_conversation)(request, conversation_id)
     draft = request.POST.get("text", "").strip()[: settings.MESSAGE_MAX_CHARS]

@@ -82,12 +82,12 @@ def query_terms(words: Iterable[str]) -> list[str]:
 
 
 def subterms(term: str) -> list[str]:
-    """Return the words of a term, such as ``10`` and ``5`` of ``10.5``, which stand one after the other."""
+    """Return the words of a term, such as ``10`` and ``5`` of ``10.5``, which are one after the other."""
     return [word for word in _BETWEEN.split(term) if word]
 
 
 def is_prefix(term: str) -> bool:
-    """Return whether a term stands for all that begin with it: a single letter, which is indexed within pairs."""
+    """Return whether a term means all that begin with it: a single letter, which is indexed within pairs."""
     return len(term) == 1 and _RUN.match(term) is not None
 
 

@@ -174,7 +174,7 @@ def as_json(export: Export) -> str:
 
 
 def numbered_answers(records: Sequence[eventlog.TurnRecord]) -> dict[uuid.UUID, str]:
-    """Return by turn the text of each answer with the numbers of its sources, fit to stand in a Markdown export.
+    """Return by turn the text of each answer with the numbers of its sources, fit for a Markdown export.
 
     See ``renumber_citations`` and ``without_forgeries``.
     """
@@ -357,7 +357,7 @@ def write_document(archive: ZipFile, pk: uuid.UUID) -> None:
 
 
 class ZipBuffer(RawIOBase):
-    """What ZipFile has written since the last ``take``. It can't seek, so that ZipFile never goes back."""
+    """What ZipFile has written since the last ``take``. It can't seek, so that ZipFile never seeks back."""
 
     def __init__(self) -> None:
         self._written = bytearray()

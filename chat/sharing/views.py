@@ -221,7 +221,7 @@ async def show_shared(request: HttpRequest, token: str) -> HttpResponse:
         thinking=lambda turn: reverse("chat:shared_thinking", args=[token, turn.pk]),
         answer=lambda turn: reverse("chat:shared_answer", args=[token, turn.pk]),
     )
-    # for all readers together: without a session nothing tells them apart
+    # for all readers together: without a session nothing distinguishes them
     async with page_slot(f"link {link.pk}") as has_slot:
         return await sync_to_async(shared_page)(request, link, urls=urls) if has_slot else busy_page()
 

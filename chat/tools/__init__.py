@@ -1,4 +1,4 @@
-"""Tools that a model may call: each module here is one, and is found by itself."""
+"""Tools that a model may call: what ``tool`` makes in a module here is found by itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a tool is: one typed async function in one file, made a ``Tool`` by the decorator ``tool``.
 
 Pydantic makes the JSON schema from its signature and checks the arguments. The turn measures, caps, redacts, checks and
-records each call (``chat.turns.tool_calls``), so a tool can forget none of it. Tools know neither Django nor the
+records each call (``chat.turns.execute``), so a tool can forget none of it. Tools know neither Django nor the
 database: they read through ``ToolContext``. docs/tools.md adds one.
 """
 

@@ -1,4 +1,4 @@
-"""Passages as a model gets them: JSON, numbered for citing. The log keeps that, so it is read back here too."""
+"""Passages as a model gets them: JSON, numbered for citing. The log has that, so it is read back here too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Check JSON values against schemas that others have written. Pure.
 
-Neither a schema nor a value may cost much: patterns aren't run, since a regular expression can take for ever, and a
-schema refers to nothing outside itself and to little inside.
+Neither a schema nor a value may cost much: a ``pattern`` isn't run, since a regular expression can take for ever, and
+properties that are named by patterns are refused for the same reason; ``format`` isn't checked. A schema refers to
+nothing outside itself and to little inside.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - 4 MB that servers without such tools save
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
-    return extend(Draft202012Validator, {"pattern": None, "patternProperties": None})  # type: ignore[no-untyped-call]
+    return extend(Draft202012Validator, {"pattern": lambda *_args: ()})  # type: ignore[no-untyped-call]
 
 
 def check_schema(schema: Any) -> None:
@@ -36,6 +37,8 @@ def check_schema(schema: Any) -> None:
     for name, value, depth in _walk(schema):
         if depth > MAX_DEPTH:
             raise UnfitSchemaError(f"a schema is nested more than {MAX_DEPTH} deep")
+        if name == "patternProperties":
+            raise UnfitSchemaError("a schema names properties by patterns")
         if name in ("$ref", "$dynamicRef"):
             refs += 1
             if not str(value).startswith("#"):

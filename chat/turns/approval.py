@@ -24,6 +24,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chat.eventlog import leases
 from chat.eventlog.sealed_values import open_values, seal_values
 from chat.models import Conversation, Turn
 from chat.tools.base import Tool
@@ -130,7 +131,8 @@ class ApprovalGate:
         self._used: Counter[str] = Counter()
         self._woken = asyncio.Event()
         self._asked = 0
-        self.is_waiting = False
+        self.is_waiting = False  # for a decision, which another process may wait for
+        self.is_handed_over = False  # another process waits on
 
     def wake(self) -> None:
         """Look for a decision now."""
@@ -168,7 +170,8 @@ class ApprovalGate:
         ``schema``: of the answers to a question that the call has asked.
         """
         clock = asyncio.get_running_loop().time
-        self.is_waiting = True
+        # The tool that asks a question runs already, and ends with its process.
+        self.is_waiting = schema is None
         try:
             deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest, schema))
             while True:
@@ -217,19 +220,21 @@ def _is_allowed_here(turn: Turn, shape: str) -> bool:
 
 
 def _begin(turn: Turn, public_id: str, digest: str, schema: Mapping[str, Any] | None) -> float:
-    """Let a call wait; return for how many seconds. One that waited when its process died goes on waiting."""
-    row, now = Turn.objects.filter(pk=turn.pk), timezone.now()
+    """Let a call wait; return for how many seconds. One that waited when its process died continues to wait."""
+    row, now = leases.held(turn), timezone.now()
     until = row.filter(waiting_call=public_id, waiting_digest=digest).values_list("waiting_until", flat=True).first()
     if until is None:
         until = now + timedelta(seconds=settings.APPROVAL_TIMEOUT_S)
         fresh = {"call_decision": "", "waiting_schema": schema, "sealed_answers": None}
         row.update(waiting_call=public_id, waiting_digest=digest, waiting_until=until, **fresh)
-    return (until - now).total_seconds()
+    seconds: float = (until - now).total_seconds()
+    return seconds
 
 
 def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> Decision | None:
     """Return the decision and end the waiting; None where there is none. ``is_last``: none is accepted any more."""
-    waiting = Turn.objects.filter(pk=turn.pk, waiting_digest=digest)
+    # A process that has lost the turn takes no decision away from the one that has it now.
+    waiting = leases.held(turn).filter(waiting_digest=digest)
     # In one statement: a decision that comes at this moment is accepted or refused, never lost.
     if is_last and waiting.filter(call_decision="").update(waiting_call="", waiting_digest=""):
         return None

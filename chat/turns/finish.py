@@ -153,7 +153,8 @@ def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> Recovered
     """
     ended, taken_up = [], []
     for turn in leases.take_over(at_work_in):
-        if turn.waiting_call and not turn.stop_requested:
+        # A question is asked by a tool that has begun: to begin again might do twice what it does.
+        if turn.waiting_call and turn.waiting_schema is None and not turn.stop_requested:
             try:
                 taken_up.append(queue.take_up(turn))
             except Exception:

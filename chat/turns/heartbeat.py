@@ -32,7 +32,7 @@ NOT_SAVED = _("Database unavailable. The answer continues and will be saved when
 
 @dataclass(slots=True)
 class HeartbeatMonitor:
-    """When the turns of this process were last kept alive; the health check reads it."""
+    """When the turns of this process were last renewed; the health check reads it."""
 
     _last_at: float | None = None
 

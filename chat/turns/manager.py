@@ -238,7 +238,7 @@ class TurnManager:
         """
         await database_sync_to_async(approval.decide)(turn, call_id, decision, digest, given)
         if run := self._runs.get((turn.conversation_id, turn.is_beside)):
-            run.approvals.wake()
+            run.calls.approvals.wake()
         else:
             await publish_decision(turn.pk)
 
@@ -255,7 +255,7 @@ class TurnManager:
                             if run.live.public_id != message["turn"]:
                                 continue
                             if message["type"] == "turn.decided":
-                                run.approvals.wake()
+                                run.calls.approvals.wake()
                             else:
                                 run.stop()
             except Exception:
@@ -276,14 +276,15 @@ class TurnManager:
         """End the turns of dead processes, and start queued messages where no turn runs, until the server ends."""
         while not self._draining:
             try:
+                # Before turns are taken up: a call that waits in one may be that of an MCP server.
+                await database_sync_to_async(learned_facts.refresh)()
+                await database_sync_to_async(offered.refresh)()
                 at_work_in = {conversation_id for conversation_id, _beside in self._runs}
                 recovered = await database_sync_to_async(finish.recover_abandoned_turns)(at_work_in)
                 for turn in recovered.ended:
                     await publish(turn.conversation_id, _ended(turn, seq=0))
                 for started in recovered.taken_up:
                     await self._launch(started)
-                await database_sync_to_async(learned_facts.refresh)()
-                await database_sync_to_async(offered.refresh)()
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
             except Exception:

@@ -124,7 +124,7 @@ class RetryPolicy:
             return Remedy("compact")
         if self.may_wait(error):
             return Remedy("wait")
-        # A server that breaks at each try may do so at a part of the request; one that is away or busy doesn't.
+        # A server that breaks at each try may do so at a part of the request; one that is unavailable or busy doesn't.
         is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and self._waits >= MAX_WAITS
         part = refused_part(error, plan, is_unexplained=is_broken)
         return Remedy("omit", part) if part else None

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass
 from functools import partial
 from math import ceil
 from typing import Any
@@ -19,7 +18,6 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from chat import eventlog
 from chat.conversations import model_choice
@@ -30,18 +28,15 @@ from chat.models import Turn
 from chat.observability import metrics, tracing
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.texts.db_errors import lacks_key
-from chat.tools.base import Tool
-from chat.tools.questions import MAX_MESSAGE_CHARS, check_question, fields_of
-from chat.tools.schemas import UnfitSchemaError
-from chat.turns import approval, finish
+from chat.turns import finish
 from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
 from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_outage
-from chat.turns.tool_calls import ToolCallResult, execute_tool_call, refuse_tool_call, waiting_step
+from chat.turns.tool_calls import CallRunner
 from reasoning.deltas import Channel, RawDelta, split_long_text
-from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
+from reasoning.events import Event, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
@@ -59,12 +54,6 @@ WRITING = _("Writing…")
 WAITING = _("The model service is busy; next try in")  # a countdown follows
 LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
-# For the model: people read the trace.
-TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
-TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
-WAITING_FOR_USER = _("Waiting for your decision…")
-USING_A_TOOL = _("Using a tool…")
-MAX_CONCURRENT_CALLS = 4
 # How a turn ends that reached a limit of its size: its status, the code and the reason. Product 25.
 _ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
     "answer": ("completed", "length", "answer"),
@@ -79,12 +68,6 @@ REFUSED_SETTINGS = {
     "reasoning.context": "context",
     "reasoning.mode": "mode",
 }
-
-# Of a call that isn't run: what the model reads, and what people read.
-LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
-DENIED = ("the user denied this call", gettext_noop("Denied by the user."))
-DENIED_LATE = ("denied: the user didn't decide in time", gettext_noop("Denied: nobody decided in time."))
-NOT_ASKED = ("denied: the user was asked too often in this answer", gettext_noop("Denied: too many calls had to wait."))
 
 
 class TurnCancelledError(Exception):
@@ -103,22 +86,6 @@ class LimitReachedError(Exception):
         self.cap = cap
 
 
-@dataclass(slots=True)
-class RunningCall:
-    """A call of a response, at its place among all steps of the turn; ``done`` once it has ended."""
-
-    call: ToolCall
-    tool: Tool | None
-    at: int
-    public_id: str
-    questions: int = 0  # to its user, so far
-    done: ToolCallResult | None = None
-
-    @property
-    def is_concurrent(self) -> bool:
-        return self.tool is not None and self.tool.is_concurrent and not approval.needs_approval(self.tool)
-
-
 class TurnRun:
     """Runs one turn. ``deliver_scratchpad`` hands a scratchpad to entitled viewers of this process, in memory."""
 
@@ -132,11 +99,9 @@ class TurnRun:
         self._deliver_scratchpad = deliver_scratchpad
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
-        self.approvals = approval.ApprovalGate(self.turn)
+        self.calls = CallRunner(started, live, append=self._append, until_stopped=self._stoppable)
         self._stop_requested = False
         self._is_late = False
-        self.is_handed_over = False
-        self._calls_run = len(started.before.trace) if started.before and started.pending else 0
         self._stop_scope: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
         self._step: StepMachine | None = None  # the response that arrives
@@ -165,9 +130,13 @@ class TurnRun:
 
     def hand_over(self) -> None:
         """Leave the turn to the next process, where a call of it waits for its user: nothing of it is lost."""
-        if self.approvals.is_waiting:
-            self.is_handed_over = True
+        if self.calls.approvals.is_waiting:
+            self.calls.approvals.is_handed_over = True
             self.stop()
+
+    @property
+    def is_handed_over(self) -> bool:
+        return self.calls.approvals.is_handed_over
 
     def _end_late(self) -> None:
         self._is_late = True
@@ -237,9 +206,7 @@ class TurnRun:
         if provider.context_limit:
             await self._learn(provider, listed=provider.context_limit)
         if self.started.pending:
-            for call_id in self.started.answered_calls:
-                self.approvals.public_id(call_id)
-            await self._run_tools(machine, self.started.pending)
+            await self.calls.run(machine, self.started.pending)
         for _step in range(settings.MAX_STEPS):
             outcome = await self.run_step(provider, machine)
             if not outcome.calls:
@@ -250,7 +217,7 @@ class TurnRun:
                 await self._learn(provider, tools_refused_at=None)
             await self._append(outcome.events)
             self._unwritten = ()
-            await self._run_tools(machine, outcome.calls)
+            await self.calls.run(machine, outcome.calls)
         return "iteration_capped", {}
 
     def _remark(self, outcome: StepOutcome) -> str:
@@ -466,133 +433,6 @@ class TurnRun:
         self._unwritten = outcome.events
         return outcome
 
-    async def _run_tools(self, machine: TurnMachine, calls: Sequence[ToolCall]) -> None:
-        """Run the calls of a response, as many as a response and a turn may have; refuse the others."""
-        left = max(0, settings.MAX_CALLS_PER_TURN - self._calls_run)
-        allowed = min(left, settings.MAX_CALLS_PER_RESPONSE)
-        reason = TOO_MANY_IN_TURN if left < settings.MAX_CALLS_PER_RESPONSE else TOO_MANY_IN_RESPONSE
-        queued = [
-            RunningCall(
-                call,
-                self.started.choice.tools.get(call.name),
-                self.live.step_queued(call.name, call.step),
-                self.approvals.public_id(call.call_id),
-            )
-            for call in calls
-        ]
-        for group in _groups(queued[:allowed]):
-            self._calls_run += len(group)
-            try:
-                await self._run_group(machine, group)
-            finally:  # what has ended is in the log, also where the turn is stopped meanwhile
-                await self._record(machine, [each for each in group if each.done])
-        for each in queued[allowed:]:
-            self._end(each, self._refused(machine, each, (reason, LIMIT_OF_CALLS)))
-        await self._record(machine, queued[allowed:])
-
-    async def _run_group(self, machine: TurnMachine, group: Sequence[RunningCall]) -> None:
-        """Run calls side by side, or a single one, which may have to be allowed first."""
-        if not group[0].is_concurrent and (denied := await self._ask(machine, group[0])):
-            self._end(group[0], self._refused(machine, group[0], denied))
-            return
-        for each in group:
-            self.live.step_started(each.at, each.call.name, each.call.step)
-        running = group[0].tool.words.running if group[0].tool else ""
-        self.live.show_status(_(running) if running else USING_A_TOOL, announce=True)
-        await self._stoppable(asyncio.gather(*(self._execute(machine, each) for each in group)))
-
-    async def _execute(self, machine: TurnMachine, running: RunningCall) -> None:
-        call, tool = running.call, running.tool
-        # A model may name a tool that doesn't exist: its words are not recorded.
-        with tracing.tool_call(tool.name if tool else "unknown") as span:
-            done = await execute_tool_call(
-                call,
-                tool,
-                scratchpad=machine.scratchpad,
-                conversation_id=self.turn.conversation_id,
-                ask=partial(self._ask_question, machine, running),
-                searches_all=self.started.choice.config.is_offline,  # it knows one search
-            )
-            if done.trace.status != "ok":
-                span.fail(done.trace.status)
-        self._end(running, done)
-
-    def _end(self, running: RunningCall, done: ToolCallResult) -> None:
-        running.done = done
-        self.live.step_finished(running.at, done.trace, running.call.step)
-
-    async def _record(self, machine: TurnMachine, ended: Sequence[RunningCall]) -> None:
-        """Write results to the log in the order of their calls, which numbers their sources."""
-        results: list[Event] = []
-        traces = {}
-        for each in ended:
-            if each.done:
-                output = each.done.numbered(first_ref=len(machine.sources) + 1)
-                results.append(machine.tool_finished(each.call, output.content, each.done.trace, output.sources))
-                traces[each.call.call_id] = each.done.trace_form
-        if results:
-            self.live.sources = machine.sources
-            await self._append(results, traces)
-
-    async def _ask(self, machine: TurnMachine, running: RunningCall) -> tuple[str, str] | None:
-        """Ask the owner of the turn about a call that needs it; return why it may not run, for the model and people."""
-        call, tool = running.call, running.tool
-        if tool is None or not approval.needs_approval(tool):
-            return None
-        if await self.approvals.is_allowed_here(call):
-            decided = approval.Decision("allow", "always")
-        elif not self.approvals.may_ask():
-            return NOT_ASKED
-        else:
-            decided = await self._stoppable(self._wait_for_decision(machine, running, tool))
-        await self._append([_decision_event(call, decided)])
-        if decided.decision == "allow":
-            return None
-        return DENIED_LATE if decided.by == "timeout" else DENIED
-
-    async def _wait_for_decision(
-        self,
-        machine: TurnMachine,
-        running: RunningCall,
-        tool: Tool,
-        question: Mapping[str, Any] | None = None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> approval.Decision:
-        call, public_id = running.call, running.public_id
-        if question:
-            running.questions += 1
-            public_id = f"{public_id}.{running.questions}"
-        shown = partial(waiting_step, call, tool, call_id=public_id, question=question, scratchpad=machine.scratchpad)
-        digest = approval.digest_of(self.turn, public_id, call, shown())
-        self.live.step_started(running.at, call.name, call.step)
-        self.live.show_approval(shown(digest=digest))
-        self.live.show_status(WAITING_FOR_USER, announce=True)
-        try:
-            return await self.approvals.wait(public_id, call, digest, schema)
-        finally:
-            if not self.is_handed_over:
-                self.live.show_approval(None)
-
-    async def _ask_question(
-        self, machine: TurnMachine, running: RunningCall, message: str, schema: Mapping[str, Any]
-    ) -> Mapping[str, Any] | None:
-        """Ask the owner of the turn something that a running call wants to know; None where they decline."""
-        try:
-            check_question(schema)
-        except UnfitSchemaError as error:
-            logger.warning("question of a tool not asked", extra={"tool": running.call.name, "error": str(error)})
-            return None
-        if running.tool is None or not self.approvals.may_ask():
-            return None
-        fields = [asdict(field) for field in fields_of(schema)]
-        question = {"message": message[:MAX_MESSAGE_CHARS], "fields": fields}
-        decided = await self._wait_for_decision(machine, running, running.tool, question, schema)
-        self.live.show_status(USING_A_TOOL)
-        return decided.answers if decided.decision == "allow" else None
-
-    def _refused(self, machine: TurnMachine, running: RunningCall, why: tuple[str, str]) -> ToolCallResult:
-        return refuse_tool_call(running.call, running.tool, *why, scratchpad=machine.scratchpad)
-
     async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:
         """Write events that others follow; those of the last step are written with the end of the turn."""
         self._history = None
@@ -638,22 +478,6 @@ class TurnRun:
         return TurnHandedOverError() if self.is_handed_over else TurnCancelledError()
 
 
-def _groups(calls: Sequence[RunningCall]) -> Iterator[Sequence[RunningCall]]:
-    """Yield calls in their order: those behind one another that may run side by side together, others by themselves."""
-    group: list[RunningCall] = []
-    for each in calls:
-        if group and (not each.is_concurrent or not group[0].is_concurrent or len(group) == MAX_CONCURRENT_CALLS):
-            yield group
-            group = []
-        group.append(each)
-    if group:
-        yield group
-
-
 def _fault(error: Exception) -> dict[str, str]:
     """Return how a turn ends that no model service and no limit has ended."""
     return {"error_code": "missing_key"} if lacks_key(error) else {"error_code": "internal"}
-
-
-def _decision_event(call: ToolCall, decided: approval.Decision) -> PermissionDecision:
-    return PermissionDecision(call_id=call.call_id, decision=decided.decision, by=decided.by, step=call.step)

@@ -1,193 +1,225 @@
-"""Execute one tool call: measured, bounded, redacted, and never raising.
+"""The tool calls of one turn: in their order, side by side where they may, after a decision where they need one.
 
-Arguments are checked by the tool's own schema, time and output are capped here, and the trace step that people see
-comes redacted from ``reasoning.trace`` (product 10).
+A call is queued, runs or waits for its user, and ends: done, failed, denied or cancelled. What has ended is in the log.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 
-from channels.db import database_sync_to_async
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from chat.documents import sources
-from chat.documents.access import reader_of
-from chat.models import SiteSettings
-from chat.tools.base import (
-    DocumentEntry,
-    SearchQuery,
-    SearchResult,
-    Tool,
-    ToolArgumentsError,
-    ToolContext,
-    ToolOutput,
-    ToolRefusedError,
-    json_text,
-)
-from chat.tools.passages import fit_passages, number_passages, passages_from_json
-from chat.tools.schemas import first_error
-from chat.web.addresses import read_hosts
-from reasoning import trace
-from reasoning.citations import SourceKind
-from reasoning.events import ToolCall
-from reasoning.scratchpad import Scratchpad
+from chat.eventlog import write
+from chat.live.turn import LiveTurn
+from chat.observability import tracing
+from chat.tools.base import Tool
+from chat.tools.questions import MAX_MESSAGE_CHARS, check_question, fields_of
+from chat.tools.schemas import UnfitSchemaError
+from chat.turns import approval
+from chat.turns.execute import ToolCallResult, execute_tool_call, refuse_tool_call, waiting_step
+from chat.turns.queue import StartedTurn
+from reasoning.events import Event, PermissionDecision, ToolCall
+from reasoning.stream.turn import TurnMachine
 
 logger = logging.getLogger(__name__)
-# Of one call, about 5,000 tokens: a model with a small context must have room for several.
-MAX_OUTPUT_CHARS = 20_000
-CUT = "\n(truncated)"
-BAD_RESULT = gettext_noop("The tool’s result was not what it declares.")
-Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
-UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
+# For the model: people read the trace.
+TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
+TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
+WAITING_FOR_USER = _("Waiting for your decision…")
+USING_A_TOOL = _("Using a tool…")
+MAX_CONCURRENT_CALLS = 4
+# Of a call that isn't run: what the model reads, and what people read.
+LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
+DENIED = ("the user denied this call", gettext_noop("Denied by the user."))
+DENIED_LATE = ("denied: the user didn't decide in time", gettext_noop("Denied: nobody decided in time."))
+NOT_ASKED = ("denied: the user was asked too often in this answer", gettext_noop("Denied: too many calls had to wait."))
+
+Append = Callable[[Sequence[Event], write.Traces], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallResult:
-    """``output`` is for the model, and has the sources for citations; ``trace`` is for people."""
+@dataclass(slots=True)
+class RunningCall:
+    """A call of a response, at its place among all steps of the turn; ``done`` once it has ended."""
 
-    output: ToolOutput
-    trace: trace.ToolTraceStep
+    call: ToolCall
+    tool: Tool | None
+    at: int
+    public_id: str
+    questions: int = 0  # to its user, so far
+    done: ToolCallResult | None = None
 
     @property
-    def trace_form(self) -> Mapping[str, Any]:
-        form: Mapping[str, Any] = trace.step_to_json(self.trace)
-        return form
-
-    def numbered(self, first_ref: int) -> ToolOutput:
-        """Return the output as the model gets it, its sources numbered from ``first_ref``, at most MAX_OUTPUT_CHARS."""
-        output = self.output
-        if output.searched is not None:
-            output = number_passages(output, first_ref=first_ref)
-        elif passages_from_json(output.content):  # the log would read sources from it that nobody has checked
-            output = replace(output, content=json_text({"text": output.content}))
-        return output if len(output.content) <= MAX_OUTPUT_CHARS else replace(output, content=_cut(output.content))
+    def is_concurrent(self) -> bool:
+        return self.tool is not None and self.tool.is_concurrent and not approval.needs_approval(self.tool)
 
 
-async def execute_tool_call(
-    call: ToolCall,
-    tool: Tool | None,
-    *,
-    scratchpad: Scratchpad,
-    conversation_id: uuid.UUID,
-    ask: Ask,
-    searches_all: bool = False,
-) -> ToolCallResult:
-    """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again.
+class CallRunner:
+    """Runs the calls of one turn.
 
-    ``ask`` asks the owner of the turn for the tool, whose time then rests. ``searches_all``: every search is one of all
-    kinds of sources.
+    ``append`` writes to its log; ``until_stopped`` awaits something, and raises where the turn is stopped meanwhile.
     """
-    step = _start(call, tool, scratchpad)
-    if tool is None:
-        name = call.name[:80]
-        return _fail(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
-    try:
-        async with asyncio.timeout(settings.TOOL_TIMEOUT_S) as limit:
-            context = ToolContext(
-                search=partial(_search, conversation_id, searches_all),
-                read=partial(_read, conversation_id),
-                entries=partial(_entries, conversation_id),
-                open_page=_open_page,
-                ask=partial(_ask, limit, ask),
+
+    def __init__(
+        self,
+        started: StartedTurn,
+        live: LiveTurn,
+        *,
+        append: Append,
+        until_stopped: Callable[[Awaitable[Any]], Awaitable[Any]],
+    ) -> None:
+        self._turn, self._live, self._choice = started.turn, live, started.choice
+        self._append, self._stoppable = append, until_stopped
+        self.approvals = approval.ApprovalGate(started.turn)
+        self._calls_run = len(started.before.trace) if started.before and started.pending else 0
+        for call_id in started.answered_calls:
+            self.approvals.public_id(call_id)
+
+    async def run(self, machine: TurnMachine, calls: Sequence[ToolCall]) -> None:
+        """Run the calls of a response, as many as a response and a turn may have; refuse the others."""
+        left = max(0, settings.MAX_CALLS_PER_TURN - self._calls_run)
+        allowed = min(left, settings.MAX_CALLS_PER_RESPONSE)
+        reason = TOO_MANY_IN_TURN if left < settings.MAX_CALLS_PER_RESPONSE else TOO_MANY_IN_RESPONSE
+        queued = [
+            RunningCall(
+                call,
+                self._choice.tools.get(call.name),
+                self._live.step_queued(call.name, call.step),
+                self.approvals.public_id(call.call_id),
             )
-            output = await tool.call(call.arguments, context)
-        if tool.output_schema is not None and (misfit := first_error(tool.output_schema, output.structured)):
-            logger.warning("tool returned what it doesn't declare", extra={"tool": tool.name, "error": misfit})
-            return _fail(step, f"the tool's result is not what it declares: {misfit}", BAD_RESULT)
-    except ToolArgumentsError as error:
-        return _fail(step, str(error), gettext_noop("The arguments did not fit the tool."))
-    except ToolRefusedError as error:
-        return _fail(step, str(error), error.shown)
-    except TimeoutError:
-        return _fail(step, "the tool timed out", gettext_noop("Timed out."))
-    # A tool is an extension point: whatever it raises, the model gets an answer to its call.
-    except Exception as error:
-        logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
-        return _fail(step, "the tool failed", gettext_noop("The tool failed."))
-    if output.searched is not None:
-        output = fit_passages(output)
-    finished = trace.finish(
-        step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources, output=output.shown
-    )
-    return ToolCallResult(output, finished)
+            for call in calls
+        ]
+        for group in _groups(queued[:allowed]):
+            self._calls_run += len(group)
+            try:
+                await self._run_group(machine, group)
+            finally:  # what has ended is in the log, also where the turn is stopped meanwhile
+                await self._record(machine, [each for each in group if each.done])
+        for each in queued[allowed:]:
+            self._end(each, self._refused(machine, each, (reason, LIMIT_OF_CALLS)))
+        await self._record(machine, queued[allowed:])
+
+    async def _run_group(self, machine: TurnMachine, group: Sequence[RunningCall]) -> None:
+        """Run calls side by side, or a single one, which may have to be allowed first."""
+        if not group[0].is_concurrent and (denied := await self._ask(machine, group[0])):
+            self._end(group[0], self._refused(machine, group[0], denied))
+            return
+        for each in group:
+            self._live.step_started(each.at, each.call.name, each.call.step)
+        running = group[0].tool.words.running if group[0].tool else ""
+        self._live.show_status(_(running) if running else USING_A_TOOL, announce=True)
+        await self._stoppable(asyncio.gather(*(self._execute(machine, each) for each in group)))
+
+    async def _execute(self, machine: TurnMachine, running: RunningCall) -> None:
+        call, tool = running.call, running.tool
+        # A model may name a tool that doesn't exist: its words are not recorded.
+        with tracing.tool_call(tool.name if tool else "unknown") as span:
+            done = await execute_tool_call(
+                call,
+                tool,
+                scratchpad=machine.scratchpad,
+                conversation_id=self._turn.conversation_id,
+                ask=partial(self._ask_question, machine, running),
+                searches_all=self._choice.config.is_offline,  # it knows one search
+            )
+            if done.trace.status != "ok":
+                span.fail(done.trace.status)
+        self._end(running, done)
+
+    def _end(self, running: RunningCall, done: ToolCallResult) -> None:
+        running.done = done
+        self._live.step_finished(running.at, done.trace, running.call.step)
+
+    async def _record(self, machine: TurnMachine, ended: Sequence[RunningCall]) -> None:
+        """Write results to the log in the order of their calls, which numbers their sources."""
+        results: list[Event] = []
+        traces = {}
+        for each in ended:
+            if each.done:
+                output = each.done.numbered(first_ref=len(machine.sources) + 1)
+                results.append(machine.tool_finished(each.call, output.content, each.done.trace, output.sources))
+                traces[each.call.call_id] = each.done.trace_form
+        if results:
+            self._live.sources = machine.sources
+            await self._append(results, traces)
+
+    async def _ask(self, machine: TurnMachine, running: RunningCall) -> tuple[str, str] | None:
+        """Ask the owner of the turn about a call that needs it; return why it may not run, for the model and people."""
+        call, tool = running.call, running.tool
+        if tool is None or not approval.needs_approval(tool):
+            return None
+        if await self.approvals.is_allowed_here(call):
+            decided = approval.Decision("allow", "always")
+        elif not self.approvals.may_ask():
+            return NOT_ASKED
+        else:
+            decided = await self._stoppable(self._wait_for_decision(machine, running, tool))
+        await self._append([_decision_event(call, decided)], {})
+        if decided.decision == "allow":
+            return None
+        return DENIED_LATE if decided.by == "timeout" else DENIED
+
+    async def _wait_for_decision(
+        self,
+        machine: TurnMachine,
+        running: RunningCall,
+        tool: Tool,
+        question: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> approval.Decision:
+        call, public_id = running.call, running.public_id
+        if question:
+            running.questions += 1
+            public_id = f"{public_id}.{running.questions}"
+        shown = partial(waiting_step, call, tool, call_id=public_id, question=question, scratchpad=machine.scratchpad)
+        digest = approval.digest_of(self._turn, public_id, call, shown())
+        self._live.step_started(running.at, call.name, call.step)
+        self._live.show_approval(shown(digest=digest))
+        self._live.show_status(WAITING_FOR_USER, announce=True)
+        try:
+            return await self.approvals.wait(public_id, call, digest, schema)
+        finally:
+            if not self.approvals.is_handed_over:
+                self._live.show_approval(None)
+
+    async def _ask_question(
+        self, machine: TurnMachine, running: RunningCall, message: str, schema: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Ask the owner of the turn something that a running call wants to know; None where they decline."""
+        try:
+            check_question(schema)
+        except UnfitSchemaError as error:
+            logger.warning("question of a tool not asked", extra={"tool": running.call.name, "error": str(error)})
+            return None
+        if running.tool is None or not self.approvals.may_ask():
+            return None
+        fields = [asdict(field) for field in fields_of(schema)]
+        question = {"message": message[:MAX_MESSAGE_CHARS], "fields": fields}
+        decided = await self._wait_for_decision(machine, running, running.tool, question, schema)
+        self._live.show_status(USING_A_TOOL)
+        return decided.answers if decided.decision == "allow" else None
+
+    def _refused(self, machine: TurnMachine, running: RunningCall, why: tuple[str, str]) -> ToolCallResult:
+        return refuse_tool_call(running.call, running.tool, *why, scratchpad=machine.scratchpad)
 
 
-def _start(call: ToolCall, tool: Tool | None, scratchpad: Scratchpad) -> trace.OpenStep:
-    shown = tool.shown_args if tool else frozenset[str]()
-    return trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
+def _groups(calls: Sequence[RunningCall]) -> Iterator[Sequence[RunningCall]]:
+    """Yield calls in their order: those behind one another that may run side by side together, others by themselves."""
+    group: list[RunningCall] = []
+    for each in calls:
+        if group and (not each.is_concurrent or not group[0].is_concurrent or len(group) == MAX_CONCURRENT_CALLS):
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
 
 
-def waiting_step(
-    call: ToolCall,
-    tool: Tool,
-    *,
-    call_id: str,
-    digest: str = "",
-    question: Mapping[str, Any] | None = None,
-    scratchpad: Scratchpad,
-) -> trace.ToolTraceStep:
-    """Return ``call`` as people see it before they decide on it, under ``call_id`` and ``digest``."""
-    step = _start(call, tool, scratchpad)
-    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id, digest=digest, question=question)
-
-
-async def _ask(limit: asyncio.Timeout, ask: Ask, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    limit.reschedule(None)
-    try:
-        return await ask(message, schema)
-    finally:
-        limit.reschedule(asyncio.get_running_loop().time() + settings.TOOL_TIMEOUT_S)
-
-
-def refuse_tool_call(
-    call: ToolCall, tool: Tool | None, reason: str, error: str, *, scratchpad: Scratchpad
-) -> ToolCallResult:
-    """Answer ``call`` without running it; ``reason`` is for the model, ``error`` for people."""
-    return _fail(_start(call, tool, scratchpad), reason, error, status="denied")
-
-
-def _fail(
-    step: trace.OpenStep, reason: str, error: str, status: Literal["error", "denied"] = "error"
-) -> ToolCallResult:
-    output = ToolOutput(_cut(f"error: {reason}"))
-    return ToolCallResult(output, trace.finish(step, at_ms=_now_ms(), status=status, error=error))
-
-
-def _cut(content: str) -> str:
-    return content if len(content) <= MAX_OUTPUT_CHARS else content[:MAX_OUTPUT_CHARS] + CUT
-
-
-def _now_ms() -> float:
-    return time.monotonic() * 1000
-
-
-@database_sync_to_async
-def _search(conversation_id: uuid.UUID, searches_all: bool, query: SearchQuery) -> SearchResult:
-    return sources.search(query, reader_of(conversation_id), also=get_args(SourceKind) if searches_all else ())
-
-
-@database_sync_to_async
-def _read(conversation_id: uuid.UUID, url: str, neighbours: int) -> SearchResult:
-    return sources.read(url, reader_of(conversation_id), neighbours)
-
-
-@database_sync_to_async
-def _entries(conversation_id: uuid.UUID, kinds: tuple[SourceKind, ...]) -> Sequence[DocumentEntry]:
-    return sources.entries(reader_of(conversation_id), kinds)
-
-
-async def _open_page(url: str) -> SearchResult:
-    from chat.web.page import open_page  # noqa: PLC0415 - its HTTP client, for sites that read no pages
-
-    # Read now: staff may have changed the list while the call waited for its user.
-    site = await database_sync_to_async(SiteSettings.current)()
-    return await open_page(url, hosts=read_hosts(site.web_hosts), site=site.shown_name)
+def _decision_event(call: ToolCall, decided: approval.Decision) -> PermissionDecision:
+    return PermissionDecision(call_id=call.call_id, decision=decided.decision, by=decided.by, step=call.step)

@@ -46,7 +46,7 @@ _NOT_IN_A_HEADER = re.compile(r"[^ -'*-~]+")  # nor brackets, which end a commen
 async def open_page(url: str, *, hosts: Collection[str], site: str) -> SearchResult:
     """Return all passages of the page at an address. Raises ToolArgumentsError and ToolRefusedError.
 
-    ``hosts``: those that the site allows. ``site``: its name, which the page's host is told.
+    ``hosts``: those that the site allows. ``site``: its name, which the page's host gets.
     """
     try:
         address = read_address(url)

@@ -62,12 +62,11 @@ FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
 )
 SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(
-    "password passwd passphrase passcode passwort passe kennwort contrasena"
-    " contraseña senha wachtwoord пароль pwd psw pw"
-    " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
-    " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
-    " zugriffsschlüssel zugangsschlüssel geheimschlüssel sid dsn connstr pin cvv cvc csc token passkey"
-    " pgpassword authkey encryptionkey signingkey sas hmackey pat psk"
+    "password passwd passphrase passcode pwd psw pw secret credential cred creds apikey authorization auth bearer"
+    " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
+    " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
+    " geheimschlüssel sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
+    " sas hmackey pat psk"
 )
 _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")

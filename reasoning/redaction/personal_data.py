@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from stdnum import iban, luhn
 
-from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule, wordset
+from reasoning.redaction.rules import Rule, Span, Trigger, lower_case, pattern_rule, wordset
 from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
 
 # Also the ways in which people and HTML disguise the at sign.
@@ -46,10 +46,10 @@ class Label(NamedTuple):
     """
 
     words: frozenset[str]
-    gap: str
     value: str
-    min_digits: int
     examples: tuple[str, str]
+    min_digits: int = 0
+    gap: str = r"[^\d\n\[]{0,24}?"
 
 
 LABELS: Final = {
@@ -69,24 +69,21 @@ LABELS: Final = {
             " número_de_identidad emirates_id NRIC FIN EPIC NIN CPR MBI RRN HETU cnpj idnr insurance_policy VIN"
             " SIN PAN TIN TFN NIR DL NI"
         ),
-        r"[^\d\n\[]{0,24}?",
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
-        2,
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
+        min_digits=2,
     ),
     "my_number": Label(
         wordset("my_number mynumber individual_number"),
-        r"[^\d\n\[]{0,24}?",
         r"\d{4}[ -]?\d{4}[ -]?\d{4}(?!\d)",
-        12,
         ("My Number: {}\t2402 9048 2050", "my number 7"),
+        min_digits=12,
     ),
     "passport": Label(
         wordset("passport passeport pasaporte passaporto reisepass pass_nr passnummer paspoort paszport"),
-        r"[^\d\n\[]{0,24}?",
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
-        1,
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
+        min_digits=1,
     ),
     "phone": Label(
         wordset(
@@ -94,10 +91,10 @@ LABELS: Final = {
             " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial ring"
             " reach contact handy handynummer rufnummer ph numéro_de_téléphone 电话"
         ),
-        r"[^\d\n+(\[]{0,24}",
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
-        7,
         ("reach me on {}\t030 1234567", "contact centers handled 1,234,567 calls in 2023"),
+        min_digits=7,
+        gap=r"[^\d\n+(\[]{0,24}",
     ),
     "account": Label(
         wordset(
@@ -105,10 +102,10 @@ LABELS: Final = {
             " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta"
             " routing aba sort_code bsb blz card_number card_ending cc_number credit_card debit_card"
         ),
-        r"[^\d\n\[]{0,16}",
         r"\d(?:(?:[ \-]|%20)?\d){4,18}(?![.,]?\d)",
-        5,
         ("account number {}\t12345678901", "account 12 of 15"),
+        min_digits=5,
+        gap=r"[^\d\n\[]{0,16}",
     ),
     "birth": Label(
         wordset(
@@ -116,20 +113,19 @@ LABELS: Final = {
             " geboren_am date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita"
             " nato_il nata_il geboortedatum"
         ),
-        r"[^\d\n\[]{0,16}?",
         r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
         r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
         r"|(?:19|20)\d\d[年년]\s?\d{1,2}[月월]\s?\d{1,2}[日일]"
         rf"|{_MONTH}\.?(?: |%20)\d{{1,2}},?(?: |%20)\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
-        4,
         ("née le {}\t4. November 1961", "born in 1961"),
+        min_digits=4,
+        gap=r"[^\d\n\[]{0,16}?",
     ),
     "mac": Label(
         wordset("mac mac_addr mac_address hwaddr ether bssid"),
-        rf"{_SIGNS}(?:(?:is|to)[^\w\n]{{1,3}})?",
         r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)",
-        0,
         ("MAC address: {}\t17b0.7173.06be", "Mac sales of $29,357 million in 2023, 29,984 in 2024"),
+        gap=rf"{_SIGNS}(?:(?:is|to)[^\w\n]{{1,3}})?",
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         wordset(
@@ -138,12 +134,11 @@ LABELS: Final = {
             " peer connected connection connections connecting request requests requested login logs logged sign_in"
             " signed_in signin access accessed visit visited session sessions came hit hits"
         ),
-        rf"{_SIGNS}"
-        r"(?:(?:[A-Za-z]{1,12} ){0,3}(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{1,3}){0,2}",
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
-        0,
         ("logged in from {}\t198.51.100.4", "IP licensing revenue 3.2.1 and v10.0.19041.1"),
+        gap=rf"{_SIGNS}"
+        r"(?:(?:[A-Za-z]{1,12} ){0,3}(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{1,3}){0,2}",
     ),
     "address": Label(
         wordset(
@@ -152,14 +147,14 @@ LABELS: Final = {
             " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in"
             " domicilié STREET straße:"
         ),
-        rf"{_SIGNS}(?:(?:is|ist|est|es|è|to|der|au|in)[^\w\n]{{1,3}})?",
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
         r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
         r"[A-Z\d](?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
         r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))",
-        1,
         ("Home address: {}. Thanks\t12 Maple Street, Springfield", "to address the 12 questions of 2024"),
+        min_digits=1,
+        gap=rf"{_SIGNS}(?:(?:is|ist|est|es|è|to|der|au|in)[^\w\n]{{1,3}})?",
     ),
 }
 
@@ -217,8 +212,8 @@ _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compa
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
 
 
-def find_emails(text: str) -> Iterator[Span]:
-    for found in _EMAIL.finditer(text):
+def find_emails(text: str, start: int) -> Iterator[Span]:
+    for found in _EMAIL.finditer(text, start):
         if found["tld"].lower() not in _FILE_ENDINGS and found["local"].lower() not in _SERVICE_USERS:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")
 
@@ -228,17 +223,11 @@ def is_card(_found: re.Match[str], value: str) -> bool:
     return _CARD_ISSUER.fullmatch(number) is not None and luhn.is_valid(number)
 
 
-def is_phone(_found: re.Match[str], value: str) -> bool:
-    return 8 <= sum(map(str.isdigit, value)) <= 15
-
-
-def find_by_label(text: str) -> Iterator[Span]:
-    if not any(map(str.isdigit, text)):
-        return
+def find_by_label(text: str, start: int) -> Iterator[Span]:
     # Only where a label's first word is: to search for the patterns everywhere would cost much more.
-    low = text.lower()
-    words = [*_WORD.finditer(low if len(low) == len(text) else text)]
-    words += [*_PART_OF_NAME.finditer(text)] if low != text else []
+    low = lower_case(text)
+    words = [*_WORD.finditer(low, start)]
+    words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     places = {
         (kind, word.start())
         for word in words
@@ -256,10 +245,10 @@ def find_by_label(text: str) -> Iterator[Span]:
 
 def is_labelled(name: str, value: str) -> bool:
     """True where the name of a key is a label, and the value has the form that belongs to it."""
-    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}"))
+    return any(span.end > len(name) + 2 for span in find_by_label(f"{name}: {value}", 0))
 
 
-def find_personal_cells(text: str) -> Iterator[Span]:
+def find_personal_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
 
@@ -267,7 +256,7 @@ def find_personal_cells(text: str) -> Iterator[Span]:
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
         return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
 
-    return (Span(*found) for found in find_in_tables(text, kind_of_column, is_personal))
+    return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))
 
 
 def is_personal_ip(address: str) -> bool:
@@ -276,15 +265,11 @@ def is_personal_ip(address: str) -> bool:
     return is_valid and not address.startswith(_LOCAL_IPS)
 
 
-def find_ibans(text: str) -> Iterator[Span]:
-    for found in _IBAN.finditer(text):
+def find_ibans(text: str, start: int) -> Iterator[Span]:
+    for found in _IBAN.finditer(text, start):
         for end in _END_OF_WORD.finditer(text, found.start() + 14, found.end()):  # words may follow
             if iban.is_valid(text[found.start() : end.start()].replace("\xa0", " "), check_country=False):
                 yield Span(found.start(), end.start(), "iban")
-
-
-def is_name_of_home(_found: re.Match[str], value: str) -> bool:
-    return value not in _SHARED_HOMES and not value.startswith(("[redacted", "{", "<", "$", "%"))
 
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
@@ -294,21 +279,22 @@ _LABEL_WINDOW = re.compile(
     r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
 )
 TRIGGERS: Final = (
-    Trigger("at", marks="@&%[(", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
+    Trigger("at", marks="@&%[(", shape=r"@|&(?:#64|#x40|commat);|%40|\[at\]|\(at\)"),
     Trigger(
         "digit",
         marks=digits,
-        shape=r"(?=[\d(+])(?:(?<!\d)(?<!\d\.)(?!(?:\d{1,3}\.){3}\d{1,3}(?![\d.\-]))(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
-        r"|(?<![\d.,])0[1-9](?![\d.,]))",
+        # not a part of an address, nor a year; behind it the number goes on, in this word or the next
+        shape=r"[\d(+](?:(?<=\d)(?:(?<!\d.)(?<!\d\..)(?!\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}(?![\d.\-]))"
+        r"(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d\d|(?<![\d.,].)(?=\d?\))|(?<=0)(?<![\d.,].)[1-9](?![\d.,]))"
+        r"|(?<=\()\+?\d(?=\d?\))|(?<=\+)\d)(?=[\d.\-‑–/()+]*+\Z|(?:[.\-‑–/()+]{0,3}\d){5})",
         window=re.compile(r"[\d\s.\-‑–/()+]{0,60}+"),
         needs=re.compile(r"(?:\d\D{0,3}+){9}|\+(?:\d\D{0,3}+){8}"),
     ),
-    Trigger("mac", marks=":-", shape=r"(?<![\w:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
-    Trigger("codice_fiscale", marks=digits, shape=r"(?<![A-Za-z0-9_])[A-Z]{6}\d{2}[A-Z]\d{2}"),
+    Trigger("mac", marks=":-", shape=r"[0-9A-Fa-f](?<![\w:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}"),
     Trigger(
         "access_log",
-        marks=".:",
-        shape=r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}\Z|(?<![\w.:])[0-9a-fA-F:]{5,39}\Z(?<=[0-9a-fA-F])(?<!\w{5})",
+        marks=digits,
+        shape=r"[\da-fA-F:](?<![\w.:].)(?:(?<=\d)\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}\Z|[\da-fA-F:]{4,38}\Z(?<!:)(?<!\w{5}))",
         window=re.compile(r"(?: (?:-(?: (?:[^\s\[]{1,64}+(?: (?:\[\d?+)?+)?+)?+)?+)?+)?+"),
         needs=re.compile(" - "),
     ),
@@ -338,13 +324,13 @@ TRIGGERS: Final = (
     Trigger(
         "iban",
         marks=digits,
-        shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
+        shape=r"[A-Za-z](?<![A-Za-z0-9].)[A-Za-z]\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
         window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
     ),
     Trigger(
-        "nino",
+        "person",
         marks=ascii_uppercase,
-        shape=r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}(?=\d|\s|\Z)",
+        shape=r"[A-Z](?<![A-Za-z0-9].)(?:[A-Z]{5}\d{2}[A-Z]\d{2}|(?<![DFIOUV])[A-CEGHJ-NP-TW-Z](?=\d|\s|\Z))",
         window=re.compile(r"[ \dA-D]{0,13}+"),
     ),
 )
@@ -374,57 +360,18 @@ RULES: Final = (
         needs=r"[\-‑–]\d\d[\-‑–]\d{4}",
     ),
     pattern_rule(
-        "CPF",
+        "phone",  # international, North American, French, British; others need a label
         "digit",
-        ("{} confirmed\t123.456.789-09", "123.456.789-0"),
-        r"(?<![\d.])(?P<value>\d{3}\.\d{3}\.\d{3}-\d{2})(?![\d\-])",
-        kind="id_number",
-        needs=r"\.\d{3}-\d\d",
-    ),
-    pattern_rule(
-        "international phone",
-        "digit",
-        ("UK {}\t+44 20 7946 0958", "up +12 345"),
-        r"(?<![\w+.\-/])"
-        r"(?P<value>\+(?:\d{8,15}(?!\d)|\d{1,3}(?:[ .\-\xa0]?\(\d{1,4}\))?(?:[ .\-/\xa0]?\d{1,4}){2,6}(?!\d)))",
+        ("UK {}\t+44 20 7946 0958", "up +12 345, 415,555,0132, 01 23 45, 020 79"),
+        r"(?<![\w.\-/])(?P<value>(?<!\+)\+(?:\d{8,15}(?!\d)"
+        r"|\d{1,3}(?:[ .\-\xa0]?\(\d{1,4}\))?(?:[ .\-/\xa0]?\d{1,4}){2,6}(?!\d))"
+        r"|(?<![$€£])(?:\+?1[ .\-])?"
+        r"(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]|[2-9]\d{2}([.\-/])[2-9]\d{2}(?:\2|(?<=/...)-))\d{4}"
+        r"(?![\w\-]|\.\d)|0[1-9](?:[ .]\d{2}){4}(?![\w.\-]\d)(?!\d)"
+        r"|(?:07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-]))",
         kind="phone",
-        accept=is_phone,
-        needs=r"\+",
-    ),
-    pattern_rule(
-        "North American phone",
-        "digit",
-        ("call {} now\t(415) 555-0132", "415,555,0132"),
-        r"(?<![\w.\-/$€£])(?P<value>(?:\+?1[ .\-])?(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]"
-        r"|[2-9]\d{2}([.\-/])[2-9]\d{2}(?:\2|(?<=/...)-))\d{4})(?![\w\-]|\.\d)",
-        kind="phone",
-        accept=is_phone,
-        needs=r"\)|[ .\-/][2-9]\d\d[.\-/]\d{4}",
-    ),
-    pattern_rule(
-        "French phone",
-        "digit",
-        ("FR {}\t01 23 45 67 89", "01 23 45"),
-        r"(?<![\w.\-/])(?P<value>0[1-9](?:[ .]\d{2}){4})(?![\w.\-]\d)(?!\d)",
-        kind="phone",
-        accept=is_phone,
-        needs=r"(?:[ .]\d\d){4}",
-    ),
-    pattern_rule(
-        "British phone",
-        "digit",
-        ("{}\t020 7946 0958", "020 79"),
-        r"(?<![\w.\-/])(?P<value>07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-])",
-        kind="phone",
-        accept=is_phone,
-        needs=r"0[27]|\(0",
-    ),
-    pattern_rule(
-        "codice fiscale",
-        "codice_fiscale",
-        ("codice fiscale {}\tRSSMRA85T10A562S", "AAPL260116C00250000 expires in January"),
-        r"(?<!\w)(?P<value>[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z])(?!\w)",
-        kind="id_number",
+        accept=lambda _found, value: 8 <= sum(map(str.isdigit, value)) <= 15,
+        needs=r"\+|\)|[ .\-/][2-9]\d\d[.\-/]\d{4}|(?:[ .]\d\d){4}|0[27]",
     ),
     pattern_rule(
         "MAC address",
@@ -438,7 +385,6 @@ RULES: Final = (
         "access log",
         "access_log",
         ('{} - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200\t45.88.196.250', "v10.0.19041.1 - see [12]"),
-        # International, North American, French, British layouts; others need a label.
         # The first field of a web server's log.
         r"(?<![\w.:])(?P<value>[\d.]{7,15}|[0-9a-fA-F:]{5,39}) - [^\s\[]{1,64} \[\d",
         kind="ip",
@@ -448,20 +394,25 @@ RULES: Final = (
         frozenset({"label", "address"}),
         ("Tel. {}\t+1 415 555 0132", "call options expiring 12/20/2024 at 659.00"),
         find_by_label,
+        re.compile(r"\d"),
     ),
     Rule(
         "column of personal data",
         frozenset({"column"}),
         ("row,passport number,status\n1,{},open\t313773501", "| Phone | 205,489 | 191,973 |"),
         find_personal_cells,
+        HAS_ROWS,
     ),
     Rule("IBAN", frozenset({"iban"}), ("IBAN {}\tDE89 3704 0044 0532 0130 00", "ISIN DE0007164600"), find_ibans),
     pattern_rule(
-        "national insurance number",
-        "nino",
-        ("{}\tAB123456C", "QQ 12 34 56 E"),
-        r"(?<![A-Za-z0-9])(?P<value>[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D])(?![A-Za-z0-9])",
+        "number of a person",  # a CPF, a codice fiscale, a British national insurance number
+        "digit person",
+        ("{} confirmed\t123.456.789-09", "123.456.789-0, QQ 12 34 56 E, AAPL260116C00250000"),
+        r"(?P<value>(?<![\d.])\d{3}\.\d{3}\.\d{3}-\d{2}(?![\d\-])"
+        r"|(?<!\w)[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?!\w)"
+        r"|(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D](?![A-Za-z0-9]))",
         kind="id_number",
+        needs=r"\.\d{3}-\d\d|[A-Z]{2} ?\d\d",
     ),
     pattern_rule(
         "home folder",
@@ -469,8 +420,8 @@ RULES: Final = (
         ("open /home/{}/notes.txt\talicew", "/home/runner/x"),
         r"(?:(?:(?<=file://)|(?<![\w.\-/:]))(?:/home|/Users|/var/home)/|(?<![A-Za-z])[A-Za-z]:(?:\\{1,4}"
         r"|/)(?i:users|documents and settings)(?:\\{1,4}|/))"
-        r"(?P<value>[^/\\\s\"'`<>:|,;()\[\]]{1,64}+)(?![\]])",
+        r"(?P<value>(?![{$%])[^/\\\s\"'`<>:|,;()\[\]]{1,64}+)(?![\]])",
         kind="home",
-        accept=is_name_of_home,
+        accept=lambda _found, value: value not in _SHARED_HOMES,
     ),
 )

@@ -25,6 +25,7 @@ from reasoning.redaction.rules import (
     is_on_next_line,
     is_random,
     is_word,
+    lower_case,
     next_words,
     pattern_rule,
     strip_punctuation,
@@ -56,7 +57,7 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
 )
 # A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
 _NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
-_QUALIFIER = re.compile(r"(?:[\w\-]{2,12}[ ]){1,2}\Z")
+_QUALIFIER = re.compile(r"(?<![\w\-])(?:[\w\-]{2,12}+[ ]){1,2}\Z")
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
@@ -86,12 +87,14 @@ _SEED_PHRASE = re.compile(
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
+_AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
-_NEARBY_NAME = re.compile(
-    r"(?i)pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
+_NEARBY_NAME = re.compile(  # in lower case
+    rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
+    r"pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
     r"|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
-    rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
+    rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w))"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
@@ -138,10 +141,10 @@ def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
     return Span(start, found.end()) if found else None
 
 
-def find_stated(text: str) -> Iterator[Span]:
+def find_stated(text: str, start: int) -> Iterator[Span]:
     """Find what "the password is …", "the API key …" state."""
-    may_be_mixed = MIXED_SIGN.search(text)
-    for word in _NAME.finditer(text):
+    may_be_mixed = MIXED_SIGN.search(text, start)
+    for word in _NAME.finditer(text, start):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
@@ -160,9 +163,12 @@ def find_stated(text: str) -> Iterator[Span]:
                 yield Span(start, start + len(value))
         if found := _THEN_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
-            is_next = is_on_next_line(text, word.end(), start, start + len(value), value)
-            is_next |= is_verb(name, "", text, word.start())
-            if not is_inert(value) and not is_next and is_value_behind_name(name, value):
+            if (
+                is_value_behind_name(name, value)
+                and not is_on_next_line(text, word.end(), start, start + len(value), value)
+                and not is_verb(name, "", text, word.start())
+                and not is_inert(value)
+            ):
                 yield Span(start, start + len(value))
 
 
@@ -189,6 +195,8 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_value_behind_name(name: str, value: str) -> bool:
+    if value.isalpha():
+        return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     if value[0] in "=:|-(" or is_verb_pin or is_expression(value):
         return False
@@ -197,15 +205,9 @@ def is_value_behind_name(name: str, value: str) -> bool:
     )
 
 
-def is_value_before_name(found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
-
-
-def find_nearby(text: str) -> Iterator[Span]:
+def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
-    if not MIXED_SIGN.search(text):
-        return
-    for name in _NEARBY_NAME.finditer(text):
+    for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         is_announced = not name["plain"]
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
@@ -228,10 +230,6 @@ def find_nearby(text: str) -> Iterator[Span]:
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
 
 
-def is_login_password(_found: re.Match[str], value: str) -> bool:
-    return is_mixed(value) and not _NO_PASSWORD.search(value)
-
-
 def is_chosen(value: str) -> bool:
     """True for a value that no word of a sentence resembles."""
     if is_random(value, min_chars=12):
@@ -239,8 +237,8 @@ def is_chosen(value: str) -> bool:
     return len(value) >= 8 and any(map(str.isdigit, value)) and _SYMBOL.search(value) is not None
 
 
-def find_seed_phrases(text: str) -> Iterator[Span]:
-    for found in _SEED_PHRASE.finditer(text):
+def find_seed_phrases(text: str, start: int) -> Iterator[Span]:
+    for found in _SEED_PHRASE.finditer(text, start):
         words = re.findall(r"[A-Za-z]+", found["value"])
         if len(words) >= 11 or (len(words) >= 6 and not any(map(is_word, words))):
             yield Span(*found.span("value"))
@@ -270,8 +268,9 @@ TRIGGERS: Final = (
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
-        r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
+        shape=r"[\d@!^$*#%&+~?=](?:(?<=\d)(?:(?<=[A-Za-z]{2}.)|(?<=[a-z]{2}-.)|[A-Za-z]{2}"
+        r"|(?<![\w.,$€/-].)(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d{3,7}(?![\w.,])|(?<=[A-Z]-.)\d{3,7})"
+        r"|(?<=[@!^])[A-Za-z0-9]|(?<=[A-Za-z][*#%&+~$?=])\d|(?<=\$)[a-z])",
         window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
         needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
     ),
@@ -297,7 +296,7 @@ RULES: Final = (
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
         r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
-        needs=r"[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN",
+        needs=r"(?s:(?:[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN).{1,64}?\d{3})",
     ),
     pattern_rule(
         "code before its name",
@@ -316,7 +315,7 @@ RULES: Final = (
         rf"{FOR_SOMETHING}"
         r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
-        accept=is_login_password,
+        accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
     ),
     pattern_rule(
@@ -329,7 +328,19 @@ RULES: Final = (
         r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
         r"(?! (?:manager|polic|rule|hash|store|generator))",
-        accept=is_value_before_name,
+        accept=lambda found, value: is_mixed(value) and (len(value) >= 6 or found["quote"]) and "-" not in value[2:4],
+    ),
+    pattern_rule(
+        "two names and two values",
+        "name user",
+        ("username and password: anna and {password}", "username and password: required and 12 characters long"),
+        rf"(?<![\w\-])(?P<first>[\w\-]{{3,24}}+){_AND}(?P<name>[\w\-]{{3,24}}+)"
+        rf"[ ]?(?:[:=]|are|is|sind|lauten)[ ]{{1,2}}[^\s,/]{{2,64}}+{_AND}(?P<value>[^\s\"'`<>]{{5,128}}+)",
+        accept=lambda found, value: (
+            is_mixed(value) and KeyKind.SECRET in (classify(found["first"]), classify(found["name"]))
+        ),
+        strip=True,
+        needs=_AND,
     ),
     Rule(
         "seed phrase",
@@ -355,5 +366,6 @@ RULES: Final = (
         frozenset({"name", "login"}),
         ("voici le mot de passe du wifi : {password}", "Hasło musi mieć 12 znaków."),
         find_nearby,
+        MIXED_SIGN,
     ),
 )

@@ -25,6 +25,12 @@ def wordset(text: str) -> frozenset[str]:
 # Words end at white space; ideographs are written without it, so each is a word.
 IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
+
+def lower_case(text: str) -> str:
+    """Return ``text`` in lower case, each letter at its place."""
+    return text.replace("İ", "I").lower()  # no other letter changes its length
+
+
 WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that the window of the
@@ -47,7 +53,7 @@ def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:
     return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
     """Words in lower case, stems of words, or a shape that may begin a finding; nothing else makes a rule run.
 
@@ -57,7 +63,7 @@ class Trigger:
     name: str
     words: frozenset[str] = frozenset()
     stems: str = ""
-    shape: str = ""  # that no word of letters has
+    shape: str = ""  # that no word of letters has; it begins with the characters to which a search can skip
     marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD
     max_chars: int = 512
@@ -76,7 +82,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``find`` runs on a text in which one of the triggers was seen.
+    """``find(text, start)`` gets a text that ends with the window of a trigger, whose word is at ``start``.
 
     Of the ``examples`` it masks the first, written as a line of redaction_cases, and leaves the second.
     """
@@ -84,7 +90,8 @@ class Rule:
     name: str
     triggers: frozenset[str]
     examples: tuple[str, str]
-    find: Callable[[str], Iterable[Span]]
+    find: Callable[[str, int], Iterable[Span]]
+    needs: re.Pattern[str] | None = None  # which is quicker to find, or ``find`` isn't asked
 
 
 def pattern_rule(
@@ -97,28 +104,22 @@ def pattern_rule(
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
     strip: bool = False,
     needs: str = "",
-    retry: bool = False,
 ) -> Rule:
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    Texts without ``needs``, which is quicker to find, are skipped. ``retry`` searches again behind the name of a
-    rejected finding.
     """
-    search, may_match = re.compile(pattern).search, re.compile(needs).search
+    search = re.compile(pattern).search
 
-    def find(text: str) -> Iterator[Span]:
-        start = 0 if may_match(text) else len(text) + 1
+    def find(text: str, start: int) -> Iterator[Span]:
         while found := search(text, start):
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
-            if (kind != "secret" or not is_inert(value)) and accept(found, value):
+            if accept(found, value) and (kind != "secret" or not is_inert(value)):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
-            elif retry:
-                start = found.end("name")  # another name may be in what this one took for its value
 
-    return Rule(name, frozenset(triggers.split()), examples, find)
+    return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -195,42 +196,35 @@ _PUBLIC = re.compile(
 # Names of types and of empty values, as in schemas and forms.
 _TYPES = wordset(
     """
-    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
-    true false optional required char varchar secretstr uuid void type var let const hidden password file
-    example impl dyn ref
-    range new await async make func function struct class
-    email date array list dict map default empty blank unset off on yes no read write
+    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
+    false optional required char varchar secretstr uuid void type var let const hidden password file example impl
+    dyn ref range new await async make func function struct class email date array list dict map default empty blank
+    unset off on yes no read write
     """
 )
 # Words with which a sentence about a password continues.
 _SENTENCE_WORDS = wordset(
     """
-    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta obbligatoria
-    cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada vencida inválida
-    erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
+    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta
+    obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
+    vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
-    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt zurücksetzen
-    vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide link strength length
-    hint hints accepted accessible accurate across added after again against all allow allows already also always am an
-    and another any anything appropriate are as ask at available await back bad be because been before being
-    below best better between beyond big both but by can cannot case changed changing check choose click
-    come common complex compromised confidential contact correct could create critical crucial currently
-    dead default different difficult do does don't done down each easy either else empty encrypted enough
-    enter essential even ever every everything exactly expired false few field find fine first fixed
-    following for forgotten found from full fully generally generated get give given go good great had hard
-    has hashed have having he held help her here hidden his how however i if important in incorrect indeed
-    inside instead into invalid is it its just keep kept key kind known lack last later least left less let
-    like likely limited local long longer lost low made main make making managed mandatory many masked may
-    me mean meant might minimum missing more most much must my necessary need needed needs never new next no
-    none not nothing now null obvious of off often ok okay old on once one only optional or other our out
-    over own part password passwords per perhaps please poor possible private probably protected provide
-    provided public put quite rather really recommended redacted required reset right safe same see seem
-    sensitive sent separate set several shall she short should shown similar simple simply since so some
-    something soon still store stored strong subject such sure take than that the their them then there
-    these they this those through thus tied time to together token tokens too top true type typed typically
-    unavailable under unique unknown unlike unsafe until up upon us use used useful user users uses using usually
-    valid value very via visible vital vulnerable want was way we weak well were what when where whether
-    which while who whose why will with within without worth would wrong yet you your string strings number numbers
+    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
+    zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
+    link strength length hint hints accurate across after again against all allow allows already also always am an
+    and another appropriate are as ask at back bad be because been before below best better between beyond big both
+    but by can cannot case check choose click come common complex confidential contact correct could create critical
+    crucial dead different difficult do does don't done down each easy either else enough enter essential even ever
+    every few field find fine first for forgotten found from full get give given go good great had hard has have he
+    held her here his how however i if important in incorrect inside instead into invalid is it its just keep kept
+    key kind known lack last later least left less like local long longer lost low made main mandatory many may me
+    mean meant might minimum more most much must my necessary need needs never next not now of often ok okay old
+    once one only or other our out over own part passwords per perhaps please poor private provide public put quite
+    rather reset right safe same see seem sent separate set several shall she short should shown similar simple
+    since so some soon still store strong subject such sure take than that the their them then there these they this
+    those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
+    us use used user users uses valid value very via vital want was way we weak well were what when where whether
+    which while who whose why will with within without worth would wrong yet you your strings numbers
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
@@ -303,16 +297,20 @@ def is_number_like(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """True for letters with digits or symbols, as in passwords; words have neither."""
-    if len(value) < 5 or is_number_like(value):
+    if len(value) < 5 or value.isalpha() or is_number_like(value):
         return False
     letters = any(map(str.isalpha, value))
     digits = any(map(str.isdigit, value))
     return (letters and digits) or (_INNER_SYMBOL.search(value) is not None and (letters or digits))
 
 
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
+
+
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]

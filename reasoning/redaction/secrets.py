@@ -31,6 +31,7 @@ from reasoning.redaction.rules import (
     is_inert,
     is_issued,
     is_mixed,
+    is_mixed_value,
     is_number_like,
     is_on_next_line,
     is_random,
@@ -48,26 +49,6 @@ _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose
 _EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
-
-
-def is_mixed_value(_found: re.Match[str], value: str) -> bool:
-    return is_mixed(value)
-
-
-def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:
-    """Make a rule for a command line; ports and versions are no passwords."""
-    return pattern_rule(
-        name,
-        "flag command",
-        examples,
-        pattern,
-        accept=lambda found, _value: not is_number_like(found["value"]),
-        needs=needs,
-    )
-
-
-def is_random_path(_found: re.Match[str], value: str) -> bool:
-    return is_random(longest_piece(value))
 
 
 def is_call_argument(found: re.Match[str], value: str) -> bool:
@@ -118,7 +99,7 @@ _OPENERS = (  # also block scalars and anchors of YAML
     rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -141,8 +122,7 @@ _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 
-def find_assignments(text: str) -> Iterator[Span]:
-    start = 0
+def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
         kind = classify(lead["name"])
@@ -189,9 +169,12 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         closing = _VALUE_END.search(found.group())
         value = strip_punctuation(found.group()[: closing.start()] if closing else found.group())
     end = start + len(value)
-    if is_inert(value) or is_on_next_line(text, lead.end("sep"), start, end, value):
-        return None
-    is_secret = is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
+    is_secret = (
+        value
+        and is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
+        and not is_on_next_line(text, lead.end("sep"), start, end, value)
+        and not is_inert(value)
+    )
     return Span(start, end) if is_secret else None
 
 
@@ -310,8 +293,8 @@ _NEXT_CODE = re.compile(
 )
 
 
-def find_code_lists(text: str) -> Iterator[Span]:
-    for head in _CODES.finditer(text):
+def find_code_lists(text: str, start: int) -> Iterator[Span]:
+    for head in _CODES.finditer(text, start):
         at = head.end()
         while found := _NEXT_CODE.match(text, at):
             yield Span(*found.span("value"))
@@ -329,11 +312,6 @@ _NAME_STEMS = (
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
-# Programs that accept a password on their command line.
-_COMMAND_WORDS = wordset(
-    "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
-    " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
-)
 GREEK_AND_CYRILLIC = "".join(map(chr, range(0x370, 0x500)))
 _HEADER_WINDOW = re.compile(r"[\"'`*\\]{0,4}+[ \t]{0,4}+(?:(?:[:=]|(?<=[\"'])[ ]?,)[^\n]{0,4096}+)?+")
 TRIGGERS = (
@@ -356,35 +334,28 @@ TRIGGERS = (
         "provider",
         PROVIDERS,
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
-        needs=re.compile(r"[=:|,>]"),
+        needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
-    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
+    # No rule's: the name behind it is judged with it, so that it needs the end of the word.
+    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
-    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
-    Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "call",
         wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
     ),
-    Trigger("set", wordset("set setx setenv env arg read define"), window=next_words(4)),
     Trigger(
         "url",
         wordset("wifi jdbc"),
         marks=":",
-        shape="://",
+        # with an @, a port or no path, or one of the words of a webhook
+        shape=r"://(?=[^/?#]*(?:\Z|:(?!\d{1,5}(?:[/?#]|\Z)))|\S*?(?i:@|hook|/bot|chat\.google|ifttt))|(?i:wifi:)",
         needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
     ),
     Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
-    Trigger(
-        "flag",
-        marks="-/",
-        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
-        window=next_words(4),
-    ),
 )
 RULES = (
     pattern_rule(
@@ -424,7 +395,7 @@ RULES = (
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
         r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
-        accept=is_random_path,
+        accept=lambda _found, value: is_random(longest_piece(value)),
     ),
     pattern_rule(
         "Wi-Fi code",
@@ -432,14 +403,6 @@ RULES = (
         ("WIFI:T:WPA;S:attic;P:{password};;", "WIFI:T:nopass;S:attic;;"),
         # The text of a Wi-Fi QR code.
         r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)",
-    ),
-    pattern_rule(
-        "Oracle login",
-        "url command",
-        ("sqlplus scott/{password}@orcl", "sqlplus / as sysdba"),
-        # user/password@host, as Oracle's tools and JDBC's thin driver write it.
-        r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
-        r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@",
     ),
     pattern_rule(
         "cookie",
@@ -467,84 +430,6 @@ RULES = (
         r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)",
         accept=is_scheme_value,
         strip=True,
-    ),
-    command_rule(
-        "user of a command",
-        ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
-        # curl -u user:password, smbclient -U domain\user%password.
-        r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
-        r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
-        needs=r"-[uU]|-user",
-    ),
-    command_rule(
-        "password behind -p",
-        ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
-        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
-        needs=r"-p",
-    ),
-    command_rule(
-        "mysql",
-        ("mysql -u root -p{password} app", "mysql -u root -p shop"),
-        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-        needs=r"-p",
-    ),
-    command_rule(
-        "command with a password",
-        ("zip -P {password} out.zip a.txt", "zip -r out.zip dir"),
-        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
-        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
-    ),
-    command_rule(
-        "openssl",
-        ("openssl enc -aes-256-cbc -k {password} -in a -out b", "openssl rand -hex 32"),
-        r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)",
-        needs=r"openssl",
-    ),
-    command_rule(
-        "SNMP community",
-        ("snmpd.conf: rocommunity {password} 10.0.0.0/8", "SNMP communities of devices"),
-        r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)",
-        needs=r"(?i:community)",
-    ),
-    command_rule(
-        "secret in a pipe",
-        ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
-        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
-        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
-        needs=r"[|>]",
-    ),
-    command_rule(
-        "here string",
-        ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
-        r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
-        needs=r"<<<",
-    ),
-    command_rule(
-        "runas",
-        ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
-        r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
-        needs=r"runas",
-    ),
-    command_rule(
-        "htpasswd",
-        ("htpasswd -bc users ann {password}", "htpasswd -c users ann"),
-        r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
-        needs=r"htpasswd",
-    ),
-    pattern_rule(
-        "account flag",
-        "flag command",
-        ("http -a joe:{password} GET https://api.example.com/orders", "tar -u a.tar,b.tar"),
-        r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))",
-        accept=is_mixed_value,
-    ),
-    pattern_rule(
-        "user and password flags",
-        "flag command",
-        ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
-        r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)",
-        accept=is_mixed_value,
-        needs=r"[-/][pP]",
     ),
     pattern_rule(
         "argument of a call",
@@ -607,17 +492,6 @@ RULES = (
         ),
     ),
     pattern_rule(
-        "set command",
-        "set",
-        ("set -x DB_PASS {password}", "set token limits to 4096"),
-        # export NAME value: commands that need no sign between name and value.
-        r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
-        r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
-        accept=lambda found, value: (
-            classify(found["name"]) is KeyKind.SECRET and (is_mixed(value) or (found["quote"] and not is_word(value)))
-        ),
-    ),
-    pattern_rule(
         "XML element",
         "name",
         ("<apiKey>{key}</apiKey>", 'proxy_url="socks5h://<username>:<password>@proxy-host"'),
@@ -636,9 +510,9 @@ RULES = (
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
         r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
         r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})",
+        # Another name may be in what this one takes for its value.
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?=(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
-        retry=True,
     ),
     pattern_rule(
         "block with a value",

@@ -1,10 +1,10 @@
 """Redaction of text that arrives in pieces; whole texts are redacted by the same machine.
 
-Each trigger in the text has a window: what may belong to its finding. When a window is complete, the trigger's rules
-run on the text from the trigger's word to the end of the window, and what they find is masked at once. Text is released
-up to the first trigger whose window is still open. Where a window ends depends on the content alone, so feeding text in
-pieces gives the same output as feeding it at once. At most
-``MAX_HELD`` characters are held: of an endless window all but the last ``OVERLAP`` characters are released, redacted.
+Each trigger in the text has a window: what may belong to its finding. When the windows of a word are complete, with
+those that begin in them, each rule runs once on the joined windows of its own triggers, and what it finds is masked at
+once. Text is released up to the first trigger whose window is still open. Where a window ends depends on the content
+alone, so feeding text in pieces gives the same output as feeding it at once. At most ``MAX_HELD`` characters are held:
+of an endless window all but the last ``OVERLAP`` characters are released, redacted.
 On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from reasoning.redaction import personal_data, prose, secrets, tables, tokens
+from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, merge_spans
+from reasoning.redaction.rules import IDEOGRAPHS, WORD, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
 from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
 
 MAX_HELD: Final = 4_096
 OVERLAP: Final = 512
 _PIECE = 1024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
+_MAX_QUALIFIER_CHARS = 40  # before a name
 _BLOCK_OVERLAP = 192  # longer than any end of a block
 
 # Words end at white space; ideographs are written without it, so each is a word.
@@ -36,9 +37,11 @@ _LONG_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 # A word of letters with its punctuation has no shape, and is itself the only name in it.
 _PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{0,24})[.,:;!?%)*\"']{0,3}")
 _PLAIN_NUMBER = re.compile(
-    r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
+    r"[\"'(\[]?(?:19|20)\d\d-[01]\d-[0-3]\d[T_][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?[\"')\],:]{0,3}"
+    r"|[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
 _MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
+_HUMP = re.compile("[a-z][A-Z]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -46,7 +49,7 @@ _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuatio
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
 _ESCAPED_BREAK = re.compile(r"\\[nrt]")
 _JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
-_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
@@ -134,6 +137,14 @@ class SeenTrigger(NamedTuple):
     trigger: Trigger
 
 
+class Window(NamedTuple):
+    """What belongs to a trigger of this name, its whole words from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    name: str
+
+
 class ShownMask(NamedTuple):
     """Where a mask is in the text that was shown, and the rule that set it."""
 
@@ -146,17 +157,19 @@ class RuleBook:
 
     def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
+        self.rule_triggers = frozenset().union(*(rule.triggers for rule in self._rules))
         self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
-        self._shapes: list[tuple[re.Pattern[str], Trigger, frozenset[str]]] = []
+        self._shapes: dict[frozenset[str], list[tuple[re.Pattern[str], Trigger]]] = {}  # by their marks
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                self._shapes.append((re.compile(trigger.shape), trigger, frozenset(trigger.marks)))
+                shapes = self._shapes.setdefault(frozenset(trigger.marks), [])
+                shapes.append((re.compile(trigger.shape), trigger))
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
@@ -173,7 +186,10 @@ class RuleBook:
         return seen
 
     def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
-        """Return where the triggers of a word begin and end in it."""
+        """Return where the triggers of a word begin and end in it, but for those whose windows are known to be idle."""
+        return [one for one in self._all_triggers_of(word) if not is_idle(word, *one[1:])]
+
+    def _all_triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
         if plain := _PLAIN_WORD.fullmatch(word):
             low = word.lower()
             triggers = [*self._by_word.get(plain[1].lower(), ())]
@@ -182,22 +198,23 @@ class RuleBook:
             return [(*plain.span(1), one) for one in triggers]
         if _PLAIN_NUMBER.fullmatch(word):
             return []
-        low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
-        found = [
-            (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
+        low = _ESCAPED_BREAK.sub("  ", lower_case(word))
+        places = [
+            (trigger, one)
+            for one in (*_LETTERS.finditer(low), *(_PART_OF_NAME.finditer(word) if _HUMP.search(word) else ()))
+            for trigger in self._by_word.get(one.group().lower(), ())  # "contactPhone" has the trigger "phone"
         ]
-        if low != word:
-            found += [  # "contactPhone" has the trigger "phone"
-                (*one.span(), trigger)
-                for one in _PART_OF_NAME.finditer(word)
-                for trigger in self._by_word.get(one.group().lower(), ())
-            ]
         if self._stem.search(low):
-            found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
+            places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
         signs = set(word)
-        for shape, trigger, marks in self._shapes:
+        for marks, shapes in self._shapes.items():
             if not marks.isdisjoint(signs):
-                found += [(*one.span(), trigger) for one in shape.finditer(word)]
+                places += [(trigger, one) for shape, trigger in shapes for one in shape.finditer(word)]
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        for trigger, one in places:
+            spans_of.setdefault(trigger, []).append(one.span())
+        # All windows of a trigger begin with the word, and those of its first and its last place end last.
+        found = [(*span, trigger) for trigger, spans in spans_of.items() for span in {min(spans), max(spans)}]
         found.sort(key=lambda one: one[:2])
         return found
 
@@ -205,30 +222,80 @@ class RuleBook:
         """True for a short text in which no rule has to look."""
         return not (self.triggers_in(text, 0, len(text)) or BLOCK_HINT.search(text) or find_cut_token(text))
 
-    def find(self, text: str, triggers: set[str]) -> list[Span]:
-        """Return what the rules of these triggers find, in order and without overlaps."""
+    def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
+        """Return what the rules of the triggers find in their windows, in order and without overlaps."""
         found: list[Span] = []
-        names = frozenset(triggers)
+        names = frozenset(window.name for window in windows)
         if names not in self._rules_of:
             self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
+        pieces: dict[frozenset[str], list[tuple[str, int]]] = {}  # where rules with these triggers look
         for rule in self._rules_of[names]:
-            for span in rule.find(text):
-                span = span._replace(rule=rule.name)
-                # What is little more than a mask was redacted before and stays, or a second redaction would find more
-                # than the first. A mask that somebody wrote beside a secret doesn't save it.
-                value = text[span.start : span.end]
-                if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
-                    value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
-                    span = span._replace(end=span.start + len(value))
-                if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
-                    continue
-                rest = _REST_OF_RUN.match(text, span.end)
-                if rest and span.kind != "email" and value[-1].isalnum():
-                    span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
-                if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
-                    span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
-                found.append(span)
+            if rule.triggers not in pieces:
+                places = joined([window[:2] for window in windows if window.name in rule.triggers])
+                pieces[rule.triggers] = [(text[:end], start) for start, end in places]
+            for piece, start in pieces[rule.triggers]:
+                if rule.needs is None or rule.needs.search(piece, start):
+                    for span in rule.find(piece, start):
+                        if masked := whole_secret(text, span):
+                            found.append(masked._replace(rule=rule.name))
         return merge_spans(found)
+
+
+def is_idle(word: str, end: int, trigger: Trigger) -> bool:
+    """True where the window of a trigger that ends at ``end`` ends in its word, without what it needs.
+
+    A column, too, may follow a comma: in the next word.
+    """
+    if trigger.needs is None or trigger.window is WORD:
+        return False
+    window = trigger.window.match(word, end, end + trigger.max_chars)
+    window_end = window.end() if window else end
+    return word[window_end : window_end + 1] not in (*",;", "") and not trigger.needs.search(word, 0, window_end)
+
+
+def whole_secret(text: str, span: Span) -> Span | None:
+    """Return the span of all that has to be masked with a finding; None for what was masked before."""
+    # What is little more than a mask stays, or a second redaction would find more than the first. A mask that somebody
+    # wrote beside a secret doesn't save it.
+    value = text[span.start : span.end]
+    if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
+        value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
+        span = span._replace(end=span.start + len(value))
+    if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
+        return None
+    rest = _REST_OF_RUN.match(text, span.end)
+    if rest and span.kind != "email" and value[-1].isalnum():
+        span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
+    if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
+        span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
+    return span
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans, which are in order, as one where they overlap."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        if whole and start < whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end))
+        else:
+            whole.append((start, end))
+    return whole
+
+
+def whole_words(text: str, end: int, limit: int) -> int:
+    """Return where the word ends that goes on at ``end``."""
+    rest = _REST_OF_WORD.match(text, end, limit)
+    return rest.end() if rest else end
+
+
+def moved(place: int, spans: Sequence[Span]) -> int:
+    """Return where a place of a text is once the spans are replaced by their masks."""
+    shift = 0
+    for span in spans:
+        if place < span.end:
+            return min(place, span.start) + shift
+        shift += len(span.mask) - (span.end - span.start)
+    return place + shift
 
 
 def is_ordinary(word: str) -> bool:
@@ -263,7 +330,7 @@ def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> li
 @lru_cache(maxsize=2)
 def rule_book(*, personal: bool) -> RuleBook:
     """Return the rules for secrets and, if asked for, personal data."""
-    rooms = [tokens, secrets, tables, prose, *([personal_data] if personal else [])]
+    rooms = [tokens, secrets, commands, tables, prose, *([personal_data] if personal else [])]
     return RuleBook(
         [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
     )
@@ -294,7 +361,6 @@ class StreamRedactor:
         self._released = 0  # how much was released since the restart: places of triggers count from there
         self._seen: deque[SeenTrigger] = deque()  # triggers whose windows may be open
         self._qualifier: SeenTrigger | None = None  # of the last word with triggers
-        self._group_end = 0  # triggers before it are redacted together
         self._is_before_block = False  # whether a block may begin where the scanned part ends
         self._passed_block = False  # whether the one there turned out to be none
 
@@ -364,7 +430,7 @@ class StreamRedactor:
         self._released += count
         self._scanned = max(self._scanned - count, 0)
         if self._is_json:
-            self._in_string ^= sum(one.group() == '"' for one in _QUOTE.finditer(consumed)) % 2 == 1
+            self._in_string ^= _ESCAPED.sub("", consumed).count('"') % 2 == 1
         return consumed
 
     def _drain(self, *, is_final: bool) -> str:
@@ -389,27 +455,27 @@ class StreamRedactor:
         base, held = self._shown_chars, []
         while self._masks and self._masks[-1].start >= base:
             held.append(self._masks.pop())
-
-        def moved(place: int) -> int:
-            return base + place + sum(len(span.mask) - (span.end - span.start) for span in spans if span.end <= place)
-
         held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
-        held = [ShownMask(moved(one.start - base), one.rule) for one in held]
-        self._masks += sorted([*held, *(ShownMask(moved(span.start), span.rule) for span in spans)])
+        held += [ShownMask(base + span.start, span.rule) for span in spans]
+        self._masks += sorted(ShownMask(base + moved(one.start - base, spans), one.rule) for one in held)
 
     def _advance(self, out: list[str], *, is_final: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
             return self._drop_block(self._closer)
         self._scan(is_final=is_final)
-        plain_end = self._seen[0].word_start - self._released if self._seen else self._scanned
+        windows: list[Window] | None = []
+        while self._seen and windows is not None and not windows:
+            plain_end = max(self._seen[0].word_start - self._released, 0)
+            windows = self._complete_windows(plain_end, is_final=is_final)
+        if not self._seen and not windows:
+            plain_end = self._scanned
         if plain_end:
             self._emit(out, self._consume(plain_end))
-        if self._seen:
-            if end := self._window_end(is_final=is_final):
-                self._redact_window(end)
-                return True
-        elif self._is_before_block:
+        if windows:
+            self._redact_windows([Window(start - plain_end, end - plain_end, name) for start, end, name in windows])
+            return True
+        if not self._seen and self._is_before_block:
             return self._open_block(out, is_final=is_final)
         if len(self._held) > MAX_HELD and (self._seen or not self._scanned):
             self._force(out)
@@ -432,34 +498,49 @@ class StreamRedactor:
         self._passed_block = False
         for one in self._book.triggers_in(self._held, self._scanned, end, base=self._released):
             before = self._qualifier
-            if before and before.end <= one.start and before.word_start >= self._released:
+            if before and before.word_start >= self._released:
                 between = self._held[before.end - self._released : one.word_start - self._released]
                 if between.strip(" -\n"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
-                    one = SeenTrigger(one.start, one.end, before.word_start, one.trigger)
+                    is_near = one.word_start - before.word_start <= _MAX_QUALIFIER_CHARS
+                    one = SeenTrigger(one.start, one.end, before.word_start if is_near else before.start, one.trigger)
             self._seen.append(one)
             if one.trigger.name == "qualifier":
                 self._qualifier = one
         self._scanned = end
 
-    def _window_end(self, *, is_final: bool) -> int:
-        """Return where the windows of the first triggers end, and those of the triggers in them; 0 if one may grow."""
-        limit = min(self._scanned, MAX_HELD)
+    def _complete_windows(self, first: int, *, is_final: bool) -> list[Window] | None:
+        """Take the triggers of the word at ``first`` and those in their windows; None while one of these may grow."""
+        limit = min(self._scanned, first + MAX_HELD)
         is_complete = limit == self._scanned and (is_final or self._is_before_block)
-        self._group_end = self._released  # where the windows of the first word end, if it is behind this
-        end = 0
+        group_end = 0  # where the windows of the first word end
+        end, ends = 0, []
         for one in self._seen:
-            if one.word_start > self._released and self._group_end == self._released:
-                self._group_end = end + self._released
-            if self._released < self._group_end <= one.word_start:
+            word_start = one.word_start - self._released
+            if word_start > first and not group_end:
+                group_end = end
+            if 0 < group_end <= word_start:
                 break
-            end = max(end, self._end_of(one, limit))
+            ends.append(self._end_of(one, limit))
+            end = max(end, ends[-1])
             if end == limit and not is_complete:
-                return 0
-        if rest := _REST_OF_WORD.match(self._held, end, limit):
-            end = rest.end()
-        return end if end < limit or is_complete else 0
+                return None
+        if whole_words(self._held, end, limit) == limit and not is_complete:
+            return None
+        return self._windows([(self._seen.popleft(), end) for end in ends], limit)
+
+    def _windows(self, ends: Iterable[tuple[SeenTrigger, int]], limit: int) -> list[Window]:
+        """Return the windows of triggers in which a rule may find something; what overlaps is one window."""
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        for one, end in ends:
+            spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._released, 0), end))
+        windows = []
+        for trigger, spans in spans_of.items():
+            for start, end in joined(spans) if trigger.name in self._book.rule_triggers else ():
+                if not trigger.needs or trigger.needs.search(self._held, start, end):
+                    windows.append(Window(start, whole_words(self._held, end, limit), trigger.name))
+        return sorted(windows)
 
     def _end_of(self, one: SeenTrigger, limit: int) -> int:
         start = one.end - self._released
@@ -467,35 +548,33 @@ class StreamRedactor:
         found = one.trigger.window.match(self._held, start, end if end < limit else limit)
         return found.end() if found else start
 
-    def _redact_window(self, end: int) -> None:
-        """Mask what the triggers of the first windows find in ``[0, end)`` of the held text."""
-        names: set[str] = set()
-        while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
-            one = self._seen.popleft()
-            needs, start = one.trigger.needs, max(one.word_start - self._released, 0)
-            if one.trigger.name in names:
-                continue
-            if not needs or needs.search(self._held, start, self._end_of(one, end)):
-                names.add(one.trigger.name)
-        if not names:
-            return
-        # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
+    def _redact_windows(self, windows: list[Window]) -> None:
+        """Mask what is found in these windows of the held text."""
+        names = {window.name for window in windows}
+        # Beside a mask a rule may see what a secret hid from it, so windows with a mask are searched again.
         for _ in range(_MAX_ROUNDS):
-            window = self._held[:end]
-            spans = [span for span in self._book.find(window, names) if span.end < end or not self._is_cut(span, names)]
+            ends = {window.end for window in windows}
+            text = self._held[: max(ends, default=0)]
+            spans = self._book.find(text, windows)
+            spans = [span for span in spans if span.end not in ends or not self._is_cut(span, names)]
             if not spans:
                 break
             if self._is_json:
-                spans = mask_numbers_of_json(window, spans, in_string=self._in_string)
+                spans = mask_numbers_of_json(text, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
-            length = len(self._held)
             self._record(spans)
             self._mask(spans)
-            end += len(self._held) - length
+            windows = [
+                Window(moved(start, spans), whole_words(self._held, moved(end, spans), len(self._held)), name)
+                for start, end, name in windows
+                if any(span.start <= end and start <= span.end for span in spans)
+            ]
 
     def _is_cut(self, found: Span, names: set[str]) -> bool:
         """True for what another trigger finds, where the end of the window cuts it off."""
         for one in self._seen:
+            if one.word_start - self._released > found.start:
+                break
             is_before = self._released < one.word_start and one.end - self._released <= found.start
             if is_before and one.trigger.name in names and self._end_of(one, self._scanned) > found.end:
                 return True
@@ -503,22 +582,18 @@ class StreamRedactor:
 
     def _mask(self, spans: list[Span]) -> None:
         """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
-        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        growth = moved(spans[-1].end, spans) - spans[-1].end
         last = spans[-1].end + self._released
 
-        def moved(place: int) -> int:
-            shift = -growth  # of the places behind, which stay: what they count from moves
-            for span in spans:
-                if place < span.end + self._released:
-                    return min(place, span.start + self._released) + shift
-                shift += len(span.mask) - (span.end - span.start)
-            return place + shift
+        def place(before: int) -> int:
+            # The places behind stay: what all count from moves.
+            return moved(before - self._released, spans) + self._released - growth
 
         before: list[SeenTrigger] = []
         while self._seen and self._seen[0].word_start < last:
             one = self._seen.popleft()
             if not any(span.start <= one.start - self._released < span.end for span in spans):
-                before.append(SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger))
+                before.append(SeenTrigger(place(one.start), place(one.end), place(one.word_start), one.trigger))
         self._seen.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
         self._released -= growth
@@ -556,12 +631,14 @@ class StreamRedactor:
 
     def _force(self, out: list[str]) -> None:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
-        self._see(MAX_HELD)
+        if BLOCK_HINT.search(self._held, self._scanned + self._passed_block, MAX_HELD):
+            self._see(MAX_HELD)
         if self._is_before_block:
             return
         text = self._held[:MAX_HELD]
-        triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, MAX_HELD)}
-        spans = self._book.find(text, triggers)
+        seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._released)
+        windows = self._windows([(one, self._end_of(one, MAX_HELD)) for one in seen], MAX_HELD)
+        spans = self._book.find(text, windows)
         # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
         for span in spans:
@@ -573,4 +650,4 @@ class StreamRedactor:
         self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:
-            self._closer, self._depth = _LINE_END if "header" in triggers else _RUN_END, 1
+            self._closer, self._depth = _LINE_END if any(window.name == "header" for window in windows) else _RUN_END, 1

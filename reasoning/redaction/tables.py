@@ -39,7 +39,7 @@ Cell = tuple[int, str]  # place in the line, text
 
 
 def find_in_tables(
-    text: str, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
 ) -> Iterator[tuple[int, int, str]]:
     """Find the private values of columns by their headings, and yield them with the kind of the column, "" for none.
 
@@ -48,7 +48,7 @@ def find_in_tables(
     """
     columns: dict[int, str] = {}
     delimiter = ""
-    for line in _LINE.finditer(text):
+    for line in _LINE.finditer(text, start):
         if columns and _RULE_LINE.fullmatch(line.group()):
             continue
         if text[max(line.start() - 2, 0) : line.start()] == "\n\n":
@@ -60,23 +60,23 @@ def find_in_tables(
                 place, cell = cells[number] if number < len(cells) else (0, "")
                 value = cell.strip(_CELL_MARKUP)
                 if not is_inert(value) and is_private(value, kind, is_framed=delimiter == "|"):
-                    start = line.start() + place + cell.index(value)
-                    yield start, start + len(value), kind
+                    first = line.start() + place + cell.index(value)
+                    yield first, first + len(value), kind
         else:
             is_sentence = own_delimiter == "," and ", " in line.group() and _SENTENCE_COMMA.search(line.group())
             columns = {} if is_sentence else private_columns(cells, own_delimiter, kind_of_column)
             delimiter = own_delimiter
             if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
                 columns = {}
-    for found in _INSERT.finditer(text):
+    for found in _INSERT.finditer(text, start):
         names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
         kinds = [kind_of_column(name.strip(_CELL_MARKUP)) for name in reversed(names)]
         for row in _INSERT_ROW.finditer(text, found.start("rows"), found.end()):
             values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
-            for kind, (start, end) in zip(kinds, reversed(values), strict=False):
-                value = text[start:end]
+            for kind, (first, end) in zip(kinds, reversed(values), strict=False):
+                value = text[first:end]
                 if kind and not is_inert(value) and is_private(value, kind, is_framed=None):
-                    yield start, end, kind
+                    yield first, end, kind
 
 
 def split_cells(line: str) -> tuple[list[Cell], str]:
@@ -103,12 +103,12 @@ def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[
     return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
 
 
-def find_secret_cells(text: str) -> Iterator[Span]:
+def find_secret_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         kind = classify(name)
         return kind if kind in (KeyKind.SECRET, KeyKind.WEAK) else ""
 
-    return (Span(start, end) for start, end, _kind in find_in_tables(text, kind_of_column, is_secret_cell))
+    return (Span(first, end) for first, end, _kind in find_in_tables(text, start, kind_of_column, is_secret_cell))
 
 
 def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool:
@@ -160,5 +160,6 @@ RULES = (
         frozenset({"table", "name"}),
         ("user,password\nanna,{password}", "| Key | Value |\n|---|---|\n| Revenue | 416,161 |"),
         find_secret_cells,
+        HAS_ROWS,
     ),
 )

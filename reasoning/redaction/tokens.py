@@ -285,7 +285,8 @@ TRIGGERS = (
         "hash",
         wordset("argon scrypt sha md pbkdf bcrypt"),
         marks="${",
-        shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))",
+        shape=r"\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S)",
+        needs=re.compile("[${]"),
     ),
 )
 RULES = (

@@ -38,7 +38,7 @@ class RequestTarget:
     ``api`` is a name of ``wire.FORMATS``; ``dialect`` one of ``replay.dialects``: none, or an unknown one, is the
     generic. ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history
     is to be compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
-    ``max_output_tokens`` is what the service is told to write at most, None for its own limit; ``may_switch_off`` is
+    ``max_output_tokens`` is what the service is asked to write at most, None for its own limit; ``may_switch_off`` is
     False where nothing about reasoning is sent once it is off (product 13); ``takes_images``: the model sees images.
 
     What is known of this model beyond its dialect: ``takes_tools`` and ``takes_system`` (a system message), None where

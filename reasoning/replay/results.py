@@ -12,7 +12,7 @@ from dataclasses import replace
 from reasoning.replay.tokens import text_tokens
 from reasoning.replay.wire.base import SelectedTurn
 
-MIN_TOKENS = 100  # of a result that is cut; less would tell nothing
+MIN_TOKENS = 100  # of a result that is cut; less would say nothing
 _LEFT_OUT = "\n[… {chars} of {total} characters left out: the results together exceed the context limit]"
 
 

@@ -47,7 +47,7 @@ def as_it_came(_pieces: Sequence[str], joined: str) -> Iterator[str]:
 
 
 def cumulative(pieces: Sequence[str], _joined: str) -> Iterator[str]:
-    """Yield the last piece if each one repeats the one before it and goes on."""
+    """Yield the last piece if each one repeats the one before it and continues."""
     spoken = [piece for piece in pieces if piece]
     if len(spoken) > 1 and all(after.startswith(before) for before, after in pairwise(spoken)):
         yield spoken[-1]

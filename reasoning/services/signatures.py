@@ -55,7 +55,7 @@ def signatures_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_signature(name: str, value: object) -> bool:
-    """Say whether a field goes back as it came."""
+    """Say whether a field is sent back as it came."""
     if value in _NOTHING or not isinstance(value, str | dict | list):
         return False
     plain = _NO_LETTER.sub("", name.lower())

@@ -30,7 +30,7 @@ _MAX_UNDECIDED_CHARS = 80  # of a line that is no heading; half a heading is sho
 
 _QUOTES = r"[ \t]*(?:>[ \t]*){0,3}"
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]*){1,3}")
-# Pictures that begin a line stand for a mark; arrows continue a sentence.
+# Pictures that begin a line mean a mark; arrows continue a sentence.
 _PICTURE = "[\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 _JOINED = "[\ufe0e\ufe0f\u200d\U0001f3fb-\U0001f3ff]"
 _SPACED_MARK = r"(?:[-*+–—]|[0-9]{1,3}[.)]|[A-Za-z]\)|[ivx]{1,5}\)|\([A-Za-z0-9]{1,2}\))"
@@ -87,7 +87,7 @@ class SectionParser:
     """Feed it visible text; it returns deltas on ANSWER and, a bullet each, on SUMMARY.
 
     ``live`` holds back line breaks of the answer only, so that no word waits for the next; it may end in blanks.
-    ``continues``: the text goes on where another one was cut off, so the blanks that it begins with belong to it.
+    ``continues``: the text continues where another one was cut off, so the blanks that it begins with belong to it.
     """
 
     def __init__(self, *, live: bool = False, continues: bool = False) -> None:

@@ -255,7 +255,7 @@ class ThinkTagParser:
                 else:
                     thought.buffer.append(token)
                 if thought.is_doubted and not is_blank(text):
-                    # The text goes on behind native text, so the profile was wrong: all of it is the answer.
+                    # The text continues behind native text, so the profile was wrong: all of it is the answer.
                     self._state = self._text
                     self._output.end_thought()
                     self._parse_again(thought.buffer or ())

@@ -87,7 +87,7 @@ class TurnMachine:
         self._starts_in_reasoning = starts_in_reasoning
         self.room = Room(limits or TurnLimits())
         before = before or EndedPart()
-        self.continues = before.is_text_cut  # the next text goes on where the last one was cut off
+        self.continues = before.is_text_cut  # the next text continues where the last one was cut off
         self.has_thinking = bool(before.thinking)
         self.has_answer = bool(before.answer) and not before.is_text_cut
         self.room.of_answer(before.answer)

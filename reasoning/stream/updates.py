@@ -28,7 +28,7 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class ShowScratchpad:
-    """Pass this to the sockets that have a grant, and to nothing else. ``is_open``: it goes on."""
+    """Pass this to the sockets that have a grant, and to nothing else. ``is_open``: it continues."""
 
     scratchpad: Scratchpad
     is_open: bool = False

@@ -291,7 +291,7 @@ const closeReader = () => {
 const openReader = async (link) => {
   hidePreview();
   const response = await fetch(link.href, { headers: { "HX-Request": "true" } }).catch(() => null);
-  // Without a session, and where the filing was deleted, its page says so.
+  // Without a session the sign-in comes.
   if (!response?.ok || response.redirected) return location.assign(link.href);
   const top = link.getBoundingClientRect().top;
   if (!reader.contains(link)) openedFrom = link;

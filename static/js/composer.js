@@ -24,9 +24,21 @@ const isUploading = () => composer.querySelector("[data-uploading]") !== null;
 
 const updateComposer = () => {
   sendButton.disabled = !textarea.value.trim() || isUploading();
-  const limit = Number(textarea.dataset.limit);
-  textarea.setCustomValidity(isTooLong(textarea.value, limit) ? textarea.dataset.tooLong : "");
+  const { limit, tooLong } = textarea.dataset;
+  textarea.setCustomValidity(isTooLong(textarea.value, Number(limit)) ? tooLong : "");
+  const error = document.getElementById("composer-error");
+  if (!textarea.validity.customError && error.textContent === tooLong) error.hidden = true;
   fitHeight();
+};
+
+// As the server says it, instead of the bubble of the browser, which is gone after some seconds.
+const showTooLong = (event) => {
+  if (!textarea.validity.customError) return;
+  event.preventDefault();
+  const error = document.getElementById("composer-error");
+  error.textContent = textarea.validationMessage;
+  error.hidden = false;
+  textarea.focus();
 };
 
 const setText = (text) => {
@@ -47,6 +59,7 @@ const sendOnEnter = (event) => {
 
 if (composer) {
   textarea.addEventListener("input", updateComposer);
+  textarea.addEventListener("invalid", showTooLong);
   composer.addEventListener("legible:attached", updateComposer);
   textarea.addEventListener("keydown", sendOnEnter);
   document.addEventListener("legible:draft", ({ detail }) => addDraft(detail));

@@ -194,17 +194,29 @@ const contentHeight = (card) => {
   return card.offsetHeight - Number.parseFloat(style.paddingTop) - Number.parseFloat(style.paddingBottom);
 };
 
+// The card at the top of the window, where it begins there, and the heights that cards out of sight keep.
+const placeRead = () => {
+  const cards = [...messages.children];
+  const card = cards.find((one) => one.getBoundingClientRect().bottom > 0);
+  const heights = cards.map((one) => [one.id, contentHeight(one)]);
+  return { id: card?.id, top: card?.getBoundingClientRect().top, heights };
+};
+
+const keepHeights = ({ heights }) => {
+  const rules = heights.map(([id, px]) => `#${id} { contain-intrinsic-height: auto ${px}px }`);
+  cardHeights.replaceSync(rules.join("\n"));
+};
+
+const returnTo = ({ id, top }) => {
+  const card = document.getElementById(id);
+  if (card) scrollBy({ top: card.getBoundingClientRect().top - top, behavior: "instant" });
+};
+
 // Return a function that scrolls back to what was at the top before.
 export const holdPosition = () => {
-  const cards = [...messages.children];
-  const rules = cards.map((card) => `#${card.id} { contain-intrinsic-height: auto ${contentHeight(card)}px }`);
-  cardHeights.replaceSync(rules.join("\n")); // cards out of sight keep their height
-  const card = cards.find((one) => one.getBoundingClientRect().bottom > 0);
-  const top = card?.getBoundingClientRect().top;
-  return () => {
-    const redrawn = card && document.getElementById(card.id);
-    if (redrawn) scrollBy(0, redrawn.getBoundingClientRect().top - top);
-  };
+  const place = placeRead();
+  keepHeights(place);
+  return () => returnTo(place);
 };
 
 // Earlier messages are inserted above: keep the place, and the focus near where it was.
@@ -222,11 +234,33 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   }, { once: true });
 });
 
-isFollowing = distanceToEnd() <= EDGE_PX;
-hasLeft = !isFollowing;
+// A reload, and the way back to the page, show what was read. The browser remembers a distance from the top, and the
+// cards above have other heights until they come into sight. An address with a fragment names its place itself.
+
+const placeKey = `legible:place:${location.pathname}${location.search}`;
 const [navigation] = performance.getEntriesByType("navigation");
-if (!location.hash && navigation?.type === "navigate") jumpToEnd();
-else updateJumpButton();
+const isSame = navigation?.type !== "navigate" && !location.hash;
+const storedPlace = isSame ? JSON.parse(sessionStorage.getItem(placeKey)) : null;
+sessionStorage.removeItem(placeKey);
+
+if (!location.hash) {
+  history.scrollRestoration = "manual";
+  addEventListener("pagehide", () => {
+    const isAtEnd = isFollowing || distanceToEnd() <= EDGE_PX;
+    sessionStorage.setItem(placeKey, JSON.stringify(isAtEnd ? null : placeRead()));
+  });
+}
+
+if (!location.hash && !storedPlace) jumpToEnd();
+else {
+  if (storedPlace) {
+    keepHeights(storedPlace);
+    returnTo(storedPlace);
+  }
+  isFollowing = distanceToEnd() <= EDGE_PX;
+  hasLeft = !isFollowing;
+  updateJumpButton();
+}
 
 // Text
 

@@ -41,3 +41,28 @@ def test_call_is_allowed_in_one_tab_and_the_other_follows(visit, gated, model):
         expect(page.locator(PANEL)).to_have_count(0)
         expect(page.locator("[data-answer]")).to_have_text(["Found."])
     expect(demo.page.locator("[data-tool-step]").first).to_have_attribute("data-state", "done")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("product 48")
+def test_call_waits_on_while_its_server_is_killed_and_started_again(visit, own_site, model):
+    site = own_site(
+        OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model", TOOLS_REQUIRING_APPROVAL="searchFilings"
+    )
+    model.script([reply(*SEARCH), plain("Found.")])
+    demo = visit(site)
+    demo.starts_chat()
+    demo.asks("What do the covenants say?")
+    panel = demo.page.locator(PANEL)
+    expect(panel).to_be_visible()
+
+    demo.watch.expected += ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_SOCKET", "WebSocket", "[object Event]"]
+    site.kill()
+    site.start()
+    demo.page.reload()
+    expect(panel).to_be_visible()
+    demo.page.get_by_role("button", name="Allow", exact=True).click()
+
+    demo.answer().ends("complete")
+    expect(demo.page.locator("[data-answer]")).to_have_text(["Found."])
+    expect(demo.page.locator("[data-tool-step]")).to_have_attribute("data-state", "done")

@@ -82,8 +82,15 @@ def test_unfit_message_is_not_sent_and_a_refused_one_returns_above_what_was_type
     expect(demo.send_button).to_be_disabled()
     sends(demo, TOO_LONG)
 
-    assert "At most 40 characters" in demo.composer.evaluate("area => area.validationMessage")
+    too_long = demo.page.get_by_role("alert").filter(has_text="At most 40 characters")
+    expect(too_long).to_be_visible()
+    expect(demo.composer).to_be_focused()
     expect(demo.composer).to_have_value(TOO_LONG)
+    demo.writes("short")
+    expect(too_long).to_be_hidden()
+    demo.writes(TOO_LONG)
+    demo.composer.press("Enter")
+    expect(too_long).to_be_visible()
     demo.page.reload()
     expect(demo.page.locator("[data-message-id]")).to_have_count(0)
 

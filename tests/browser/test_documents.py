@@ -50,8 +50,20 @@ def test_document_is_added_chosen_searched_cited_and_opened(visit, connected, mo
     page.locator("[data-answer] a[data-citation]").first.click()
 
     expect(page.locator("#reader [data-cited] mark")).to_have_text("Its lease ends on 30 June 2031")
+    chat = page.url
     demo.submits(page.get_by_role("link", name="Open full page"))
     expect(page.locator("#main [data-cited] mark")).to_have_text("Its lease ends on 30 June 2031")
+    assert violations(page) == []
+
+    demo.open("/documents/")
+    demo.submits(page.get_by_role("main").get_by_role("link", name="Leases"))
+    demo.submits(page.get_by_role("link", name="Delete lease.md"))
+    demo.submits(page.get_by_role("button", name="Delete"))
+    demo.open(chat)
+    page.locator("[data-answer] a[data-citation]").first.click()
+    expect(page.locator("#reader")).to_contain_text("This source is not here any more")
+    expect(page.locator("#reader")).to_contain_text("The document was deleted")
+    assert page.url == chat
     assert violations(page) == []
 
 

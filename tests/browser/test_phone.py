@@ -165,3 +165,14 @@ def test_enter_makes_a_new_line_and_opening_a_chat_opens_no_keyboard(visit, offl
     demo.page.keyboard.type("Two")
 
     expect(demo.composer).to_have_value("One\nTwo")
+
+
+def test_short_page_of_the_settings_begins_below_its_links(visit, offline):
+    demo = visit(offline, viewport=NARROW)
+    demo.open("/shares/")
+
+    links = demo.page.get_by_role("navigation", name="Settings").bounding_box()
+    text = demo.page.get_by_role("main").bounding_box()
+    assert links
+    assert text
+    assert 0 <= text["y"] - links["y"] - links["height"] <= 48

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from replay_contract_server.fixture import ContractHandle
 from tests.browser.cards import AnswerCard
+from tests.browser.histories import long_conversation
 from tests.browser.people import NARROW, WIDE, Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
 from tests.browser.watching import wait_until
@@ -299,3 +300,41 @@ def test_card_that_the_fetched_messages_bring_first_is_not_doubled(visit, connec
     model.release("rest")
 
     expect_one_whole_card(demo)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("turn", [2, 12, 24])
+def test_reload_and_the_way_back_show_the_message_that_was_read(visit, offline, size, turn):
+    demo = visit(offline, viewport=size)
+    demo.open(long_conversation(offline, 25))
+    question = demo.page.get_by_text(f"Question number {turn}?", exact=True)
+    demo.page.mouse.move(200, 300)
+    demo.page.mouse.wheel(0, -100)  # so that the page doesn't follow its end
+    expect(demo.page.locator("#jump")).to_be_visible()
+    question.evaluate("element => element.scrollIntoView({ block: 'center' })")
+    before = top_when_still(question)
+
+    demo.page.reload()
+    assert abs(top_when_still(question) - before) <= 8
+
+    demo.open("/projects/")
+    demo.page.go_back()
+    assert abs(top_when_still(question) - before) <= 8
+
+
+def top_when_still(element: Locator) -> float:
+    """Return where an element is in the window, once it has not moved for ten frames."""
+    return float(
+        element.evaluate(
+            """async (element) => {
+                let [top, frames] = [0, 0];
+                while (frames < 10) {
+                    await new Promise(requestAnimationFrame);
+                    const now = element.getBoundingClientRect().top;
+                    frames = now === top ? frames + 1 : 0;
+                    top = now;
+                }
+                return top;
+            }"""
+        )
+    )

@@ -21,10 +21,9 @@ def test_theme_language_export_and_deletion_of_a_new_account(visit, serve):
 
     carol.open("/accounts/settings/")
     page.locator("#appearance").get_by_label("Dark").check()
-    carol.submits(page.locator("#appearance").get_by_role("button", name="Save"))
     page.get_by_role("switch", name="Enter sends").click()
     page.locator("#language").get_by_label("Deutsch").check()
-    carol.submits(page.locator("#language").get_by_role("button", name="Save"))
+    carol.submits(page.get_by_role("button", name="Save"))
     expect(page.get_by_text("Gespeichert.", exact=True)).to_be_visible()
     page.reload()
     expect(page.locator("#appearance").get_by_label("Dunkel")).to_be_checked()

@@ -15,8 +15,9 @@ from accounts.access import tokens
 from accounts.models import AuditEntry, User
 from chat import eventlog
 from chat.admin import conversations
+from chat.eventlog import documents
 from chat.eventlog.link_tokens import token_of
-from chat.models import Conversation, Event, Feedback, SiteSettings, Turn
+from chat.models import Collection, Conversation, Event, Feedback, SiteSettings, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
@@ -247,3 +248,19 @@ def test_page_of_a_long_conversation_lists_its_newest_turns(client, alice, monke
     assert shown == list(range(4, 9))
     assert f"/admin/chat/turn/?q={conversation.pk}" in page.text
     assert client.get(f"/admin/chat/turn/?q={conversation.pk}").context["cl"].result_count == 8
+
+
+def test_collections_are_listed_with_their_documents(client, alice):
+    own = Collection.objects.create(owner=alice, name=f"Leases {SECRET}")
+    Collection.objects.create(owner=None, name="Manuals")
+    for name in ("a.txt", "b.txt"):
+        documents.store(own, name, b"Its lease ends.", media_type="text/plain", digest="0")
+    sign_in_staff(client)
+
+    page = client.get(reverse("admin:chat_collection_changelist"))
+
+    rows = markup.fromstring(page.text).xpath("//table[@id='result_list']/tbody/tr")
+    cells = [[cell.text_content() for cell in row.xpath("./th | ./td")][1:4] for row in rows]
+    assert sorted(cells) == [["alice", "2", "30\xa0bytes"], ["the site", "0", "0\xa0bytes"]]
+    assert SECRET not in page.text
+    assert client.get(reverse("admin:chat_collection_change", args=[own.pk])).status_code == 200

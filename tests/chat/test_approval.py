@@ -329,7 +329,7 @@ async def left_waiting(conversation: Conversation, *, how: str) -> Turn:
     turn = await waiting(conversation)
     if how == "killed":
         for run in dead._runs.values():
-            run.is_handed_over = True  # it writes nothing more
+            run.calls.approvals.is_handed_over = True  # it writes nothing more
         await database_sync_to_async(abandon)(turn)
         for task in dead._run_tasks:
             task.cancel()
@@ -375,6 +375,19 @@ async def test_deadline_of_a_call_is_kept_by_the_next_process(upstream, conversa
 
     assert await decisions(turn) == [("call_a", "deny", "timeout")]
     await manager.drain(within_s=5)
+
+
+async def test_process_that_lost_the_turn_takes_no_decision(upstream, conversation):
+    """A slow process wakes up behind the one that has taken its turn over."""
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    taken_over = Turn(pk=turn.pk, conversation=conversation, worker="elsewhere:1:x", status="running")
+    await decided(turn, "allow")
+
+    take = database_sync_to_async(approval._take_decision)
+    assert await take(taken_over, turn.waiting_digest, "", is_last=False) is None
+    assert await decisions(await ended(conversation)) == [("call_a", "allow", "user")]
 
 
 async def test_calls_that_were_answered_before_a_restart_do_not_run_again(upstream, conversation):

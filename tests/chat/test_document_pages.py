@@ -140,6 +140,8 @@ def test_deletion_of_a_document_says_how_many_answers_cite_it(alice, client, col
     assert client.post(address)["Location"] == collection.get_absolute_url()
     gone = client.get(document.get_absolute_url())
     assert (gone.status_code, "The document was deleted" in gone.text) == (404, True)
+    beside = client.get(document.get_absolute_url(), headers={"HX-Request": "true"})
+    assert (beside.status_code, "The document was deleted" in beside.text, "<html" in beside.text) == (200, True, False)
 
 
 def test_reader_shows_sections_pages_and_the_cited_words(client, collection):

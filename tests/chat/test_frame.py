@@ -61,6 +61,20 @@ def test_page_about_a_conversation_marks_it_and_leads_back(get, conversation, pa
     assert page.xpath(f"//header//a[@href='/chats/{conversation.pk}/']")
 
 
+@pytest.mark.parametrize("asked", [True, False], ids=["with a conversation", "without one"])
+def test_sidebar_leads_to_the_filings_where_there_are_some(get, alice, asked):
+    if asked:
+        make_turn(made := make_conversation(owner=alice))
+    link = "//aside[@id='side']//a[@href='/filings/']"
+    Filing.objects.all().delete()
+    assert not get("/projects/").xpath(link)
+
+    Filing.objects.create(slug="tidal", company="Tidal", form="10-K", filed_on="2026-01-01")
+
+    assert get("/projects/").xpath(link)
+    assert not asked or get(f"/chats/{made.pk}/").xpath(link)
+
+
 def test_page_of_a_project_is_marked_though_it_is_empty(get, alice):
     project = Project.objects.create(owner=alice, name="Harbour")
 

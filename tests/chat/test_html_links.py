@@ -1,5 +1,9 @@
 """Where a model's link may lead, what is shown beside it, and the page in between."""
 
+from base64 import b32encode, b64encode, urlsafe_b64encode
+from binascii import hexlify
+from urllib.parse import quote
+
 import pytest
 from django.test import Client
 
@@ -104,6 +108,7 @@ DOUBTED = [
     "?q=Skerry%20confidential",
     "%2563onfidential",
     "#code-4417",
+    "?q=laitnedifnoc",
 ]
 
 
@@ -117,6 +122,25 @@ def test_doubted_address_is_shown_before_it_opens(host, rest):
 
     assert link["href"].startswith("/leaving/?to=https%3A%2F%2F")
     assert link["title"] == f"https://{host}/{rest}"
+
+
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode, b32encode, hexlify])
+@pytest.mark.parametrize("rest", ["?q={}", "a/{}", "?q=xy{}&n=1", "#{}"])
+@pytest.mark.parametrize("text", [b"confidential", b"my confidential code", b"is it confidential??>"])
+def test_encoded_words_are_shown_before_they_reach_an_allowed_host(encode, rest, text):
+    said = EMPTY.then("My confidential code is secret.")
+
+    (link,) = links(f"[x](https://www.sec.gov/{rest.format(quote(encode(text)))})", user_text=said)
+
+    assert link["href"].startswith("/leaving/")
+
+
+def test_filing_on_an_allowed_host_opens_directly():
+    url = "https://www.sec.gov/Archives/edgar/data/320193/000032019324000123/aapl-20240928.htm"
+
+    (link,) = links(f"[x]({url})", user_text=EMPTY.then("What does Apple say of its confidential agreements?"))
+
+    assert link["href"] == url
 
 
 @pytest.mark.parametrize("url", ["ftp://x.example/a", "/docs/a.md", "https://a@x.example/", "javascript:alert(1)"])

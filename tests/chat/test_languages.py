@@ -13,7 +13,7 @@ from django.utils.translation import override
 from accounts.models import User
 from chat.models import Conversation
 from chat.texts.stored_text import translate_stored
-from chat.turns.tool_calls import execute_tool_call
+from chat.turns.execute import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
 from reasoning.scratchpad import Scratchpad

@@ -613,7 +613,8 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
             async with page_of(alice, conversation, elsewhere) as late:
                 await late.is_as_reloaded()
                 assert url in late.shown
-            await page.post(url, {"decision": decision})
+            await turn.arefresh_from_db()
+            await page.post(f"{url}?digest={turn.waiting_digest}", {"decision": decision})
         await ended(conversation)
         await all_as_reloaded(near, far)
         assert "Denied by the user." in near.shown

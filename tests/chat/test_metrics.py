@@ -8,6 +8,7 @@ from django.test import AsyncClient, Client
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from chat.models import QueuedMessage, Turn
+from chat.observability import metrics
 from chat.turns import finish, statistics
 from tests.chat.asking import ask, ended, owner_of
 from tests.factories import abandon, client_of, make_conversation, open_turn
@@ -20,6 +21,12 @@ SECRET = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
 @pytest.fixture(autouse=True)
 def token(settings):
     settings.METRICS_TOKEN = TOKEN
+
+
+@pytest.fixture(autouse=True)
+def new_hosts(monkeypatch):
+    """Forget the hosts of other tests, each with a port of its own: only so many have a label."""
+    monkeypatch.setattr(metrics, "_hosts", set())
 
 
 def sent(token: str = TOKEN) -> dict[str, Any]:

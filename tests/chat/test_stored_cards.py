@@ -140,7 +140,7 @@ def test_reload_makes_few_queries(page, conversation, django_assert_max_num_quer
     make_turn(conversation)
     page()
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(13):
         page()
 
 

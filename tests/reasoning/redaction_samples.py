@@ -10,7 +10,7 @@ import string
 from pathlib import Path
 from typing import NamedTuple
 
-from reasoning.redaction import personal_data, prose, secrets, tables, tokens
+from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.personal_data import Label
 from reasoning.redaction.rules import Rule
 
@@ -65,7 +65,7 @@ def _key_block(kind: str) -> list[Case]:
     return [Case(f"The key:\n{block}\nkeep it", body), Case(block[:100], body[:30]), Case(escaped, body)]
 
 
-_ROOMS = (tokens, secrets, tables, prose)
+_ROOMS = (tokens, secrets, commands, tables, prose)
 RULES = [*(rule for room in _ROOMS for rule in room.RULES), *personal_data.RULES]
 TRIGGERS = [*(trigger for room in _ROOMS for trigger in room.TRIGGERS), *personal_data.TRIGGERS]
 LABELS = personal_data.LABELS.values()

@@ -64,7 +64,7 @@ def test_secret_behind_a_megabyte_is_masked():
     assert shown == "word " * (_MILLION // 5) + "password=[redacted] and on"
 
 
-@pytest.mark.parametrize("unit", ["key ", "4111 ", "密", "password: '", "-u "])
+@pytest.mark.parametrize("unit", ["key ", "4111 ", "密", "password: '", "-u ", "--auth a,", "access "])
 def test_secret_in_a_flood_of_triggers_is_masked(unit):
     secret = "sk" + "-proj-" + noise(40, 11)
     flood = unit * (20_000 // len(unit))

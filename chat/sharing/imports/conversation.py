@@ -67,7 +67,7 @@ Side = Literal["question", "answer", "unknown", "none"]
 class ExportedMessage:
     """A place in the tree of a conversation.
 
-    ``parent`` None: it begins the conversation. A parent that doesn't exist: it follows what stands before it in the
+    ``parent`` None: it begins the conversation. A parent that doesn't exist: it follows what is before it in the
     file. ``side`` unknown: it answers a question, or asks; none: nothing of it is shown.
     """
 

@@ -41,7 +41,7 @@ def read_librechat(form: Mapping[str, Any]) -> ExportedConversation:
     while open_messages:
         message, above = as_dict((top := open_messages.pop())[0]), top[1]
         key = as_text(message.get("messageId")) or f"#{len(found.messages)}"
-        # Its place counts where it is nested; in a list its parent, and what stands before it where it names none.
+        # Its place counts where it is nested; in a list its parent, and what is before it where it names none.
         parent = as_text(message.get("parentMessageId")) if above == _ROOT else above
         text = join_paragraphs(*parts(found, message), *notes_of_files(found, message)).strip()
         is_users = message.get("isCreatedByUser")

@@ -18,7 +18,7 @@ from chat.sharing.imports.conversation import (
 )
 
 _SIDES: Mapping[str, Side] = {"user": "question", "assistant": "answer", "system": "none"}
-# Thoughts and calls of tools stand in the text, as elements with a type.
+# Thoughts and calls of tools are in the text, as elements with a type.
 _DETAILS = re.compile(r"<details\b([^<>]*)>|</details>\s*", re.IGNORECASE)
 _TYPE = re.compile(r'\btype="(\w+)"')
 _SUMMARY = re.compile(r"\A\s*<summary>[^<]*</summary>\s*")

@@ -130,7 +130,7 @@ def start_import(person: User, uploads: Sequence[UploadedFile[bytes]]) -> None:
 
 
 def end_abandoned() -> None:
-    """End the imports whose process is gone, so that they can be repeated at once."""
+    """End the imports whose process has ended, so that they can be repeated at once."""
     for run in ConversationImport.objects.filter(ended_at=None).select_related("owner"):
         if leases.is_dead(run.worker):
             with override(run.owner.language or settings.LANGUAGE_CODE):
@@ -178,7 +178,7 @@ def save_progress(run: ConversationImport, report: Report, **fields: object) -> 
 
 
 def save_end(run: ConversationImport, report: Report, error: str) -> None:
-    """Store how an import ended, also where the database that ended it is away for a while."""
+    """Store how an import ended, also where the database that ended it is unavailable for a while."""
     is_late = stop_after_delay(MAX_S)
     retrying = Retrying(
         retry=retry_if_exception(db_errors.is_outage),

@@ -78,7 +78,7 @@ class Tree:
         ]
 
     def _find_places(self, found: ExportedConversation) -> None:
-        # 1. Who stands below whom. A message that has lost its parent follows what stands before it.
+        # 1. Who is below whom. A message that has lost its parent follows what is before it.
         messages = found.messages
         positions = {message.key: position for position, message in enumerate(messages)}
         below: list[list[int]] = [[] for _message in messages]
@@ -90,7 +90,7 @@ class Tree:
             else:
                 below[above].append(position)
 
-        # 2. From the roots down; what is left over stands in a circle, which is cut where it begins in the file.
+        # 2. From the roots down; what is left over is in a circle, which is cut where it begins in the file.
         nearest: dict[int, int | None] = {}  # up from each message, the first that is shown
         for root in (*roots, *range(len(messages))):
             waiting: list[tuple[int, int | None]] = [(root, None)]

@@ -86,7 +86,7 @@ class Parameters:
 class WireFormat(ABC):
     """One API. ``FORMATS`` lists them; nothing else in the project compares their names.
 
-    ``about``: what the name stands for, in the help of settings. ``dialect``: the dialect that all its services speak;
+    ``about``: what the name means, in the help of settings. ``dialect``: the dialect that all its services speak;
     empty where address and model decide. ``reasoning_kinds`` have a place in its requests, and must be followed by an
     answer or a call where ``needs_follower``. ``mention``: how a refusal speaks of this API.
     """
@@ -112,7 +112,7 @@ class WireFormat(ABC):
         takes_images: bool,
         alternates_roles: bool,
     ) -> tuple[list[Entry], tuple[Repair, ...]]:
-        """Return the entries of a request, and what was repaired. ``summary`` stands for the turns before.
+        """Return the entries of a request, and what was repaired. ``summary`` represents the turns before.
 
         ``alternates_roles``: no two questions, or answers, are neighbours.
         """

@@ -111,7 +111,7 @@ class ChatFormat(WireFormat):
             before = joined[-1] if joined else {}
             if may_join(before, message):
                 content = self.joined_content(before["content"], message["content"])
-                # Thinking goes back with its own calls, unaltered: that of an answer before them is left out.
+                # Thinking is sent back with its own calls, unaltered: that of an answer before them is left out.
                 earlier = {} if message.get("tool_calls") else before
                 shared = (earlier.keys() & message.keys()) - {"role", "content"}
                 thinking = {name: f"{earlier[name]}\n\n{message[name]}" for name in shared}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
 from mcp import types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -36,6 +40,7 @@ class Peer:
         self.description = "Say a text again."
         self.calls: list[tuple[str, Any]] = []
         self.hidden: set[str] = set()
+        self.url = ""  # over HTTP
 
     def tools(self) -> list[types.Tool]:
         listed = [
@@ -110,6 +115,20 @@ def server_of(peer: Peer) -> Server[Any]:
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text=PAGE_TEXT)])
 
     return Server("Peer", on_list_tools=list_tools, on_call_tool=call_tool, on_read_resource=read)
+
+
+@contextmanager
+def over_http(peer: Peer) -> Iterator[str]:
+    """Serve in a thread; yield the address."""
+    config = uvicorn.Config(server_of(peer).streamable_http_app(), host="127.0.0.1", port=0, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"
+    server.should_exit = server.force_exit = True
+    thread.join()
 
 
 async def main() -> None:

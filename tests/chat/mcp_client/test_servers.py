@@ -3,13 +3,11 @@
 import asyncio
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from asgiref.sync import async_to_sync, sync_to_async
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import Group
@@ -22,11 +20,15 @@ from chat.mcp.authorization import Storage
 from chat.mcp.errors import McpError
 from chat.mcp.servers import offered, record_listing
 from chat.models import McpServer, McpTool, Turn
+from chat.turns.manager import TurnManager
+from chat.validation import Message
 from reasoning.events import ToolResult
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask, ended, events_of, owner_of, send
-from tests.chat.mcp_client.peer import PAGE, PAGE_TEXT, Peer, server_of
-from tests.factories import sign_in_staff
+from tests.chat.histories import restart
+from tests.chat.mcp_client.peer import PAGE, PAGE_TEXT, Peer, over_http
+from tests.chat.test_approval import taken_up
+from tests.factories import abandon, sign_in_staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DONE = {"content": "Done."}
@@ -36,16 +38,8 @@ DONE = {"content": "Done."}
 def peer() -> Iterator[Peer]:
     """A server over HTTP, at ``peer.url``."""
     peer = Peer()
-    config = uvicorn.Config(server_of(peer).streamable_http_app(), host="127.0.0.1", port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    peer.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp"  # type: ignore[attr-defined]
-    yield peer
-    server.should_exit = server.force_exit = True
-    thread.join()
+    with over_http(peer) as peer.url:
+        yield peer
 
 
 @pytest.fixture(autouse=True)
@@ -413,3 +407,36 @@ def test_client_document_names_this_site():
 
     assert document["client_id"] == "https://testserver/mcp/client.json"
     assert document["redirect_uris"] == ["https://testserver/admin/chat/mcpserver/signed-in/"]
+
+
+async def test_call_of_an_mcp_tool_waits_on_in_a_fresh_process(upstream, conversation, peer):
+    await set_up(peer.url, requires_approval=True)
+    upstream.script([call("echo", text="Moin"), DONE])
+    dead = TurnManager()
+    await dead.submit(conversation.pk, Message("Why?"), may_queue=False)
+    turn = await waiting_turn(conversation)
+    await dead.drain(within_s=5)
+    offered._servers = []  # as in a process that has just started
+    manager = await taken_up()
+    client = await client_of(conversation.owner)
+    body = {"decision": "allow", "digest": turn.waiting_digest}
+    url = f"/api/chats/{conversation.pk}/approvals/call_a/"
+    assert (await client.post(url, json.dumps(body), content_type="application/json")).status_code == 204
+    turn = await ended(conversation)
+
+    assert (turn.status, peer.calls) == ("completed", [("echo", {"text": "Moin"})])
+    await manager.drain(within_s=5)
+
+
+async def test_tool_that_asks_when_its_process_dies_is_not_run_again(upstream, conversation, peer):
+    await set_up(peer.url)
+    upstream.script([call("provision"), DONE])
+    dead = TurnManager()
+    await dead.submit(conversation.pk, Message("Why?"), may_queue=False)
+    turn = await waiting_turn(conversation)
+    await sync_to_async(abandon)(turn)
+    assert await restart() == 1
+
+    assert (await ended(conversation)).status == "interrupted"
+    assert len(peer.calls) == 1
+    await dead.drain(within_s=0)

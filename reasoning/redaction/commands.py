@@ -1,0 +1,132 @@
+"""Passwords on command lines: ``mysql -p…``, ``curl -u user:…``, ``echo … | sudo -S``."""
+
+from __future__ import annotations
+
+import re
+
+from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.rules import (
+    MIXED_SIGN,
+    Rule,
+    Trigger,
+    is_mixed,
+    is_mixed_value,
+    is_number_like,
+    is_word,
+    next_words,
+    pattern_rule,
+    wordset,
+)
+
+
+def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:
+    """Make a rule for a command line; ports and versions are no passwords."""
+    return pattern_rule(
+        name,
+        "flag command",
+        examples,
+        pattern,
+        accept=lambda found, _value: not is_number_like(found["value"]),
+        needs=needs,
+    )
+
+
+# Programs that accept a password on their command line.
+_COMMAND_WORDS = wordset(
+    "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
+    " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
+)
+TRIGGERS = (
+    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
+    Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
+    Trigger(
+        "set",
+        wordset("set setx setenv env arg read define"),
+        window=next_words(4),
+        needs=re.compile(rf"{MIXED_SIGN.pattern}|[\"']"),
+    ),
+    Trigger(
+        "flag",
+        marks="-/",
+        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)[uU]:",
+        window=next_words(4),
+    ),
+)
+RULES = (
+    pattern_rule(
+        "Oracle login",
+        "url command",
+        ("sqlplus scott/{password}@orcl", "sqlplus / as sysdba"),
+        # user/password@host, as Oracle's tools and JDBC's thin driver write it.
+        r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
+        r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@",
+    ),
+    command_rule(
+        "user of a command",
+        ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
+        # curl -u user:password, smbclient -U domain\user%password.
+        r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
+        r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
+        needs=r"-[uU]|-user",
+    ),
+    command_rule(
+        "password behind -p",
+        ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
+        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        needs=r"-p",
+    ),
+    command_rule(
+        "command with a password",
+        ("zip -P {password} out.zip a.txt", "zip -r out.zip dir | mysql -u root -p shop | openssl rand -hex 32"),
+        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-k[ ]"
+        r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}"
+        r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
+        r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
+    ),
+    command_rule(
+        "secret in a pipe",
+        ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
+        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
+        needs=r"[|>]",
+    ),
+    command_rule(
+        "here string",
+        ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
+        r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
+        needs=r"<<<",
+    ),
+    command_rule(
+        "runas",
+        ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
+        r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
+        needs=r"runas",
+    ),
+    pattern_rule(
+        "account flag",
+        "flag command",
+        ("http -a joe:{password} GET https://api.example.com/orders", "tar -u a.tar,b.tar"),
+        r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))",
+        accept=is_mixed_value,
+    ),
+    pattern_rule(
+        "user and password flags",
+        "flag command",
+        ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
+        r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)",
+        accept=is_mixed_value,
+        needs=r"[-/][pP]",
+    ),
+    pattern_rule(
+        "set command",
+        "set",
+        ("set -x DB_PASS {password}", "set token limits to 4096"),
+        # export NAME value: commands that need no sign between name and value.
+        r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
+        r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
+        accept=lambda found, value: (
+            classify(found["name"]) is KeyKind.SECRET and (is_mixed(value) or (found["quote"] and not is_word(value)))
+        ),
+    ),
+)
