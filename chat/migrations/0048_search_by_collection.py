@@ -22,6 +22,6 @@ def build(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("chat", "0046_web_hosts")]
+    dependencies = [("chat", "0047_instructions_hold_no_secret")]
 
     operations = [migrations.RunPython(build, migrations.RunPython.noop)]
