@@ -22,7 +22,7 @@ _ADDRESS = re.compile(
 def search_passages(query: SearchQuery, reader: Reader) -> SearchResult:
     """Return the passages that answer best, best first, and how many documents were searched."""
     documents = Document.objects.filter(collection__in=reader.collections, status=Document.Status.READY)
-    found = DocumentPassage.objects.filter(document__in=documents).search(query.text)
+    found = DocumentPassage.objects.filter(document__in=documents).search(query.text, reader.collections)
     limit = max(1, min(query.limit, MAX_RESULTS))
     passages = found.select_related("document").defer("document__sealed_content")[:limit]
     return SearchResult(passages=tuple(source_of(passage) for passage in passages), documents=documents.count())

@@ -8,13 +8,15 @@ first. Words are joined by OR and always quoted, so user input is never search s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
 from django.db import connections, models
 from django.db.models.expressions import RawSQL
 
 from chat.search.fts5 import (
+    ANY_SCOPE,
     INDEX_COLUMN,
     Join,
     count_fts5,
@@ -23,6 +25,7 @@ from chat.search.fts5 import (
     index_table,
     match_fts5,
     match_vector,
+    scope_fts5,
     tsquery,
 )
 from chat.search.search_text import MARKS, query_terms
@@ -59,20 +62,22 @@ def words_of(text: str) -> list[str]:
 class PassageQuerySet(models.QuerySet[P]):
     """Passages that can be searched: rows with ``context`` and ``text``, and an index of both."""
 
-    def search(self, text: str) -> PassageQuerySet[P]:
+    def search(self, text: str, collections: Iterable[uuid.UUID] | None = None) -> PassageQuerySet[P]:
         """Return the passages that share a word with ``text``, best first, each with its ``score``.
 
         Each passage that is ranked costs time, so only those are that hold what ``chosen_terms`` chooses, unless they
-        are too few.
+        are too few; the score is the same. ``collections`` are those that these rows are filtered by, where documents
+        have any: SQLite's index needs them, to read nothing else.
         """
         terms = query_terms(search_terms(text))[:_MAX_TERMS]
-        if not terms:
+        scopes = [ANY_SCOPE] if collections is None else [each.hex for each in collections]
+        if not (terms and scopes):
             return self.none()
-        chosen, join = self.chosen_terms(terms)
-        found: models.QuerySet[P] = self.matching(chosen, join, terms)
-        if set(chosen) < set(terms) and len(found.order_by().values_list("pk")[:_ENOUGH]) < _ENOUGH:
-            return self.matching(terms, "OR", terms)
-        if join == "AND" and (count := self.about_how_many(chosen)) > _MANY:
+        chosen, join = self.chosen_terms(terms, scopes)
+        found: models.QuerySet[P] = self.matching(chosen, join, terms, scopes)
+        if (chosen, join) != (terms, "OR") and len(found.order_by().values_list("pk")[:_ENOUGH]) < _ENOUGH:
+            return self.matching(terms, "OR", terms, scopes)
+        if join == "AND" and (count := self.about_how_many(chosen, scopes)) > _MANY:
             # Words that most passages hold say little about which is best: the first ones are as good as others.
             table = self.model._meta.db_table
             row = f"{table}.id" if self.is_postgresql else f"{index_table(table)}.rowid"
@@ -83,29 +88,31 @@ class PassageQuerySet(models.QuerySet[P]):
                 found = found.extra(where=[f"{row} < %s"], params=[beyond])  # noqa: S610 - constant names
         return cast("PassageQuerySet[P]", found)
 
-    def chosen_terms(self, terms: Sequence[str]) -> tuple[Sequence[str], Join]:
+    def chosen_terms(self, terms: Sequence[str], scopes: Sequence[str]) -> tuple[Sequence[str], Join]:
         """Return of which terms a passage must hold any, or all: the rare ones, or common ones that are rare together.
 
-        They are counted in the index alone, among all passages of the table.
+        They are counted in the index alone, among the passages that may be read.
         """
-        rare = [term for term in terms if self.about_how_many([term]) <= _MANY]
+        rare = [term for term in terms if self.about_how_many([term], scopes) <= _MANY]
         if rare:
             return rare, "OR"
-        chosen = terms[:1]
+        chosen, count = terms[:1], _MANY + 1
         for term in terms[1:]:
-            if self.about_how_many(chosen) <= _MANY:
-                break
-            if self.about_how_many([*chosen, term]):
-                chosen = [*chosen, term]
+            more = self.about_how_many([*chosen, term], scopes) if count > _MANY else 0
+            if more:
+                chosen, count = [*chosen, term], more
         return chosen, "AND"
 
-    def about_how_many(self, terms: Sequence[str]) -> int:
-        """Return how many passages of the table hold all of these terms. Above ``_MANY`` it isn't exact."""
+    def about_how_many(self, terms: Sequence[str], scopes: Sequence[str]) -> int:
+        """Return how many passages hold all of these terms. Above ``_MANY`` it isn't exact."""
         if self.is_postgresql:
-            return estimate_vector(self.model._default_manager.all(), INDEX_COLUMN, tsquery(terms, "AND"))
-        return count_fts5(index_table(self.model._meta.db_table), fts5_expression(terms, "AND"), _MANY + 1)
+            return estimate_vector(self, INDEX_COLUMN, tsquery(terms, "AND"))
+        expression = f"{scope_fts5(scopes)} AND ({fts5_expression(terms, 'AND')})"
+        return count_fts5(index_table(self.model._meta.db_table), expression, _MANY + 1)
 
-    def matching(self, chosen: Sequence[str], join: Join, terms: Sequence[str]) -> PassageQuerySet[P]:
+    def matching(
+        self, chosen: Sequence[str], join: Join, terms: Sequence[str], scopes: Sequence[str]
+    ) -> PassageQuerySet[P]:
         """Return the passages that hold any or all of the chosen terms, ranked by all ``terms``."""
         # each engine ranks in its own way; scores are compared within one search only
         found: models.QuerySet[P]
@@ -115,11 +122,13 @@ class PassageQuerySet(models.QuerySet[P]):
             ranked = tsquery(terms, "OR")
             found = match_vector(self, INDEX_COLUMN, tsquery(chosen, join), ranked=ranked, weights=weights, then="pk")
         else:
-            expression = fts5_expression(chosen, join)
-            if set(chosen) < set(terms):
-                expression = f"({expression}) AND ({fts5_expression(terms, 'OR')})"
+            scope = scope_fts5(scopes)
+            expression = f"{scope} AND ({fts5_expression(chosen, join)})"
+            if others := [term for term in terms if term not in chosen]:
+                # Each term once, for each counts in the score; the scope, which every passage has, counts nothing.
+                expression += f" AND ({scope} OR {fts5_expression(others, 'OR')})"
             table = index_table(self.model._meta.db_table)
-            found = match_fts5(self, table, expression, weights=", 2.0, 1.0", then="pk")
+            found = match_fts5(self, table, expression, weights=", 2.0, 1.0, 0.0", then="pk")
         return cast("PassageQuerySet[P]", found)
 
     @property

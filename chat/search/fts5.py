@@ -63,6 +63,11 @@ def match_fts5(rows: QuerySet[M], table: str, expression: str, *, weights: str =
     return cast("QuerySet[M]", joined.annotate(score=score).order_by(F("score").desc(), then))
 
 
+def scope_fts5(scopes: Sequence[str]) -> str:
+    """Return an FTS5 expression for the passages of these scopes."""
+    return f"scope : ({fts5_expression(scopes, 'OR')})"
+
+
 def count_fts5(table: str, expression: str, limit: int) -> int:
     """Return how many rows an FTS5 expression matches, at most ``limit``, without reading them."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
@@ -93,8 +98,8 @@ def match_vector(
 def estimate_vector(rows: QuerySet[M], column: str, query: SearchQuery) -> int:
     """Return how many rows match on PostgreSQL, as its planner estimates: counting them would read the rows."""
     matching = rows.alias(vector=vector_of(rows, column)).filter(vector=query).order_by()
-    plan = json.loads(matching.explain(format="json"))
-    return int(plan[0]["Plan"]["Plan Rows"])
+    plan = matching.explain(format="json")  # empty where a filter lets nothing through
+    return int(json.loads(plan)[0]["Plan"]["Plan Rows"]) if plan else 0
 
 
 def vector_of(rows: QuerySet[M], column: str) -> RawSQL:
@@ -200,16 +205,20 @@ def index_table(table: str) -> str:
     return f"{table}_fts"
 
 
-def passage_index(table: str) -> SearchIndex:
-    """Return the index of a table of passages: of their ``context`` and ``text``, without a copy of these."""
+def passage_index(table: str, scope: str) -> SearchIndex:
+    """Return the index of a table of passages: of their ``context`` and ``text``, without a copy of these.
+
+    ``scope`` is an SQL expression for a word that a search can be narrowed to, so that it reads nothing else.
+    """
     name = index_table(table)
-    indexed = "{0}id, index_text({0}context), index_text({0}text)"
-    insert = f"INSERT INTO {name}(rowid, context, text)"
+    indexed = f"{{0}}id, index_text({{0}}context), index_text({{0}}text), {scope}"
+    insert = f"INSERT INTO {name}(rowid, context, text, scope)"
     add = f"{insert} VALUES ({indexed.format('new.')});"
-    remove = f"INSERT INTO {name}({name}, rowid, context, text) VALUES ('delete', {indexed.format('old.')});"
+    remove = f"INSERT INTO {name}({name}, rowid, context, text, scope) VALUES ('delete', {indexed.format('old.')});"
     return SearchIndex(
         name,
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5(context, text, content='', tokenize='porter unicode61')",
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING"
+        " fts5(context, text, scope, content='', tokenize='porter unicode61')",
         {
             f"{name}_insert": f"AFTER INSERT ON {table} BEGIN {add} END",
             f"{name}_delete": f"AFTER DELETE ON {table} BEGIN {remove} END",
@@ -224,7 +233,12 @@ def passage_index(table: str) -> SearchIndex:
     )
 
 
-PASSAGE_INDEXES: Final = (passage_index("chat_passage"), passage_index("chat_documentpassage"))
+ANY_SCOPE: Final = "all"  # of passages that everybody may read; a stop word of queries
+COLLECTION_OF_DOCUMENT: Final = "(SELECT collection_id FROM chat_document WHERE id = {0}document_id)"
+PASSAGE_INDEXES: Final = (
+    passage_index("chat_passage", f"'{ANY_SCOPE}'"),
+    passage_index("chat_documentpassage", COLLECTION_OF_DOCUMENT),
+)
 
 
 def ensure_passage_indexes(sender: object = None, *, using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:

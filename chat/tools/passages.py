@@ -21,7 +21,7 @@ _OF_WEB: Final = {
     **{name: name for name in ("ref", "kind", "title", "section", "url", "text")},
     "host": "publisher",
 }
-_OF_OTHERS: Final = {name: name for name in ("ref", "kind", "title", "date", "section", "url", "text")}
+_OF_OTHERS: Final = {name: name for name in ("ref", "kind", "title", "date", "page", "section", "url", "text")}
 _NAMES: Final[Mapping[SourceKind, Mapping[str, str]]] = {"filing": _OF_FILING, "web": _OF_WEB}
 
 
@@ -44,7 +44,8 @@ def number_passages(output: ToolOutput, *, first_ref: int) -> ToolOutput:
 def passage_to_json(source: Source) -> dict[str, Any]:
     """Return a passage as a model reads it."""
     names = _NAMES.get(source.kind, _OF_OTHERS)
-    return {name: getattr(source, field) for name, field in names.items()}
+    form = {name: getattr(source, field) for name, field in names.items()}
+    return {name: value for name, value in form.items() if name != "page" or value}
 
 
 def passages_from_json(content: str) -> tuple[Source, ...]:
@@ -66,6 +67,7 @@ def _passage_from_json(form: Mapping[str, Any]) -> Source:
         date=form.get("date"),
         period=form.get("period"),
         section=form.get("section", ""),
+        page=form.get("page"),
         anchor=f"#{url.partition('#')[2]}",
         url=url,
         text=form["text"],

@@ -253,3 +253,50 @@ async def test_document_that_does_not_mention_the_company_is_no_answer_about_it(
     said = text(await respond("How many employees did Pellworm have?", tool))
 
     assert ("77 employees" in said) == is_quoted
+
+
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("Who inspects the ferries of the mooring handbook?", True),
+        ("Who audits the mooring handbook?", False),
+        ("When was the mooring handbook acquired?", False),
+        ("How many employees maintain the mooring handbook?", False),
+        ("How much does the mooring handbook cost?", False),
+    ],
+)
+async def test_naming_a_document_is_not_enough_to_quote_it(question, is_answered):
+    of_nobody = {"company": "", "filing": "", "kind": "document", "title": "mooring-handbook.pdf"}
+    body = (
+        "Mooring\n\nThis mooring handbook was printed for the Husum Yard on 18 August 2022 in 300 copies. "
+        "The Coast Guard inspects the ferries. A line is replaced after it has worn."
+    )
+
+    assert ("word for word" in text(await respond(question, found(body, FLEET, **of_nobody)))) == is_answered
+
+
+async def test_text_of_a_company_is_no_answer_about_another_that_is_named_too():
+    passages = [passage(1, "We had to pay 77 million."), passage(2, "Amrum is an island.", company="Amrum Lines, Inc.")]
+    tool = json.dumps({"passages": passages, "searched": {"query": "q", "filings": 2}})
+
+    assert "77 million" not in text(await respond("How much did Pellworm pay for Amrum?", tool))
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "figure"),
+    [
+        (
+            "What was ticket revenue in 2023?",
+            "Results (in millions)\n\n| 2024 | 2023\nTicket revenue | 31 | 29",
+            "2023: 29",
+        ),
+        ("What was ticket revenue in 2024?", "(in millions)\n\n2024 | 2023\nTicket revenue | 31 | 29", "2024: 31"),
+        ("What is the rent of Bryce?", "Site | Pallets | Rent\nBryce | 412 | 9,200 \nHusum | 5 | 70", "Rent: 9,200"),
+    ],
+)
+async def test_row_is_quoted_with_the_figure_of_the_column_that_is_asked_for(question, table, figure):
+    of_nobody = {"company": "", "filing": "", "kind": "document", "title": "sites.xlsx", "page": 3}
+    said = text(await respond(question, found(table, FLEET, **of_nobody)))
+
+    assert f"” – {figure}{' (in millions)' if 'millions' in table else ''} [1]" in said
+    assert "sites.xlsx, page 3, " in said

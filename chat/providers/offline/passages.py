@@ -59,6 +59,7 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
     title: str = ""  # of any other document
     date: str | None = None
     period: str | None = None
+    page: int | None = None
     section: str = ""
     url: str = ""
 
@@ -66,6 +67,11 @@ class FiledPassage(msgspec.Struct, frozen=True, dict=True):
     def is_attached(self) -> bool:
         """Whether it is of anything but a filing: a file of the chat, or a document."""
         return self.kind != "filing"
+
+    @property
+    def source(self) -> str:
+        """The address of its document."""
+        return self.url.partition("#")[0]
 
     @cached_property
     def pieces(self) -> tuple[PassagePiece, ...]:

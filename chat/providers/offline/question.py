@@ -36,7 +36,7 @@ _SYNONYMS = """spend spent expense cost expenditure; pay paid payment; profit in
     leak release; outage downtime interruption; insure insured insurance; change increase decrease; trend increase
     decrease; supplier supply manufacturer manufacture vendor produce; competitor compete rival competition; chip
     semiconductor; risk danger threat; customer client buyer; mature maturity due; terminate termination cancel;
-    hedge swap; happen event incident"""
+    hedge swap; happen event incident; licence license"""
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be been before being between both but by can could did do does
     doing during each either else ever few for from further get give given gives got had has have having he her here

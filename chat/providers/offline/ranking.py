@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from chat.providers.offline.question import (
 THRESHOLD = 0.45
 _FRAME_WEIGHT, _PROPER_WEIGHT = 0.3, 2.0  # against the weight of a topic
 _IN_PIECE, _SYNONYM, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
+_LEAST_ASKED = 0.3  # of what is asked of a document that the question names
 _MODIFIER = 0.6  # a word that only qualifies another: the debt of "debt service ratio"
 _WRONG_YEAR = 0.4
 _NO_FIGURE, _WRONG_KIND = 0.6, 0.8  # it doesn't hold the kind of thing that was asked for
@@ -96,6 +97,9 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         if word not in companies
     }
     # 2. What counts as the subject, without the names that all passages share.
+    said: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for passage, _piece, stems in pieces:
+        said[passage.source] |= stems
     inside = {passage.ref: stems_of(passage.text) for passage in passages}
     subject = topics - companies
     phrases = frozenset(pairs_of(question.text, but=companies))
@@ -129,10 +133,25 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
                 matches[word] = _NEAR
             else:
                 matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
-        score = sum(weights[word] * match for word, match in matches.items()) / (sum(weights.values()) or 1.0)
+        score = weighted_share(weights, matches)
+        # A title or a name says where to look. Any name or number there would do for *Who?* or *How many?*, whatever is
+        # asked: that must be there too.
+        there = said[passage.source]
+        asked = {
+            word: weight if there & {word, *synonyms_of(word)} else factors[word] * math.log(2 * len(pieces) + 2)
+            for word, weight in weights.items()
+            if passage.is_attached and word not in stems_of(passage.title) and word not in named
+        }
+        if asked and question.kind != "any" and (share := weighted_share(asked, matches)) < _LEAST_ASKED:
+            score = min(score, share)
         score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
         candidates.append(ScoredPiece(passage, piece, score, wording_bonus(piece, phrases)))
     return sorted(candidates, key=lambda one: -one.total)
+
+
+def weighted_share(weights: Mapping[str, float], matches: Mapping[str, float]) -> float:
+    """Return how much of the weight of these words is matched."""
+    return sum(weight * matches[word] for word, weight in weights.items()) / (sum(weights.values()) or 1.0)
 
 
 def pairs_of(text: str, *, but: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chat.providers.offline.passages import FiledPassage, ToolMessage, split_sentences
-from chat.providers.offline.question import Question, first_word, names_one_of, stem, words_of
+from chat.providers.offline.question import Question, first_word, named_companies, stem, stems_of, words_of
 from chat.providers.offline.ranking import SIGNS, THRESHOLD, ScoredPiece, choose, rank, unknown_name
 
 MAX_QUOTE_CHARS = 600
@@ -30,6 +30,7 @@ _ENGLISH_ONLY = "I read English questions; I looked for the names and words of t
 _REFS = re.compile(r"\[\d+\]$", re.M)
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER_OR_TAG = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]|<[^>\s][^>]*>")
+_UNIT = re.compile(r"\bin (?:thousands|millions|billions)\b|\bin (?:USD|EUR|GBP|euros|dollars)\b", re.I)
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|]|&(?=#?\w+;))")
 
 
@@ -64,13 +65,20 @@ FAILED_SEARCH = Reply(
 
 def select(question: Question, result: ToolMessage) -> tuple[list[ScoredPiece], list[ScoredPiece]]:
     """Return all candidates, best first, and those that are quoted: none where they speak of somebody else."""
-    # A document that doesn't mention the company of the question speaks of somebody else, however alike its words are.
-    named = [company for company in result.companies if names_one_of(question.text, [company])]
-    candidates = [
-        one
-        for one in rank(question, result.passages)
-        if not (named and one.passage.is_attached) or names_one_of(f"{one.passage.title} {one.passage.text}", named)
-    ]
+    # What doesn't mention the company or document of the question speaks of something else, however alike its words.
+    named = named_companies(question.text, result.companies)
+    is_of_any = question.compares or " and " in question.text
+    words = {one.ref: stems_of(f"{one.company} {one.title} {one.text}") for one in result.passages}
+    titles = {one.ref: stems_of(one.title) & stems_of(question.text) for one in result.passages}
+    shared = {word for ref in words for word in words[ref] - titles[ref]}
+    required = frozenset().union(*titles.values()) - shared
+
+    def is_about(passage: FiledPassage) -> bool:
+        mentioned = [bool(first_word(company) & words[passage.ref]) for company in named]
+        fitting = any if passage.is_attached or is_of_any else all
+        return required <= words[passage.ref] and (not named or fitting(mentioned))
+
+    candidates = [one for one in rank(question, result.passages) if is_about(one.passage)]
     is_record_only = question.asks_record and not question.topics
     if is_record_only or unknown_name(question, result):
         return candidates, []
@@ -92,7 +100,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     for scored in chosen:
         header = scored.piece.header
         columns = f", under the columns {quotation(header, wanted)}" if header else ""
-        quoted = quotation(with_reason(question, scored), wanted)
+        quoted = quotation(with_reason(question, scored), wanted) + figure_asked(question, scored)
         lines.append(f"- {describe_source(scored.passage)}{columns}: {quoted} [{scored.passage.ref}]")
     if lines:
         lead = _LEADS.get(frozenset(one.passage.kind for one in chosen), _SOURCES_LEAD)
@@ -116,6 +124,24 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     return Reply(" ".join(thinking), (describe_search(question, result), outcome), text, notes)
 
 
+def figure_asked(question: Question, scored: ScoredPiece) -> str:
+    """Return the figure of a row in the one column that the question names, with its unit; empty where that is unclear.
+
+    Cells stand under their columns, but for a label without a head.
+    """
+    heads, cells = (scored.piece.header.split("|"), scored.piece.text.split("|"))
+    heads = [""] * (len(cells) - len(heads) == 1) + heads
+    asked = question.years or frozenset(map(stem, question.topics))
+    fitting = [(head.strip(), cell.strip()) for head, cell in zip(heads[1:], cells[1:], strict=False)]
+    fitting = [(head, cell) for head, cell in fitting if stems_of(head) & asked and re.search(r"\d", cell)]
+    if len(fitting) != 1:
+        return ""
+    # The last unit above the row; a percentage, or an amount for each share, has none.
+    units = _UNIT.findall(scored.passage.text.partition(scored.piece.text)[0])
+    has_unit = units and not re.search(r"%|\bper\b", scored.piece.text)
+    return f" – {escape_markdown(': '.join(fitting[0]))}{f' ({units[-1].lower()})' if has_unit else ''}"
+
+
 def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
     """Answer both halves of a question: what the filings say of either, or which half has no answer."""
     if len(replies) == 1 or not any(_REFS.search(reply.answer) for reply in replies):
@@ -132,7 +158,7 @@ def join(replies: Sequence[Reply], halves: Sequence[str]) -> Reply:
 
 def list_filings(result: ToolMessage) -> Reply:
     """List the filings of the passages that were found, and say if there are more."""
-    filings = {one.url.partition("#")[0] or one.filing: one for one in reversed(result.passages) if one.company}
+    filings = {one.source or one.filing: one for one in reversed(result.passages) if one.company}
     lines = sorted(describe_record(one) for one in filings.values())
     count = max(result.searched.filings, len(lines))
     shown = f"{count_words(count, 'filing')} {'is' if count == 1 else 'are'} here"
@@ -244,7 +270,8 @@ def describe_source(passage: FiledPassage) -> str:
     """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
     if passage.is_attached:
-        return ", ".join(map(escape_markdown, filter(None, (passage.title, passage.section))))
+        page = f"page {passage.page}" if passage.page else ""
+        return ", ".join(map(escape_markdown, filter(None, (passage.title, page, passage.section))))
     return f"{escape_markdown(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 
