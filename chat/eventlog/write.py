@@ -268,7 +268,7 @@ def close_turn(
     ``after_seq``: the last ``seq`` of the conversation, where the caller knows it; ``has_checkpoint``: it may have one.
     """
     # Somebody may have set the clock back meanwhile.
-    end = {"status": status, "ended_at": max(timezone.now(), turn.started_at), **fields}
+    end = {"status": status, "ended_at": max(timezone.now(), turn.started_at), "sealed_answers": None, **fields}
     if not leases.held(turn).update(**end):
         turn.refresh_from_db()
         return False

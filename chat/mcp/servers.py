@@ -88,4 +88,4 @@ async def look_again(server: McpServer) -> None:
     try:
         await database_sync_to_async(record_listing)(server, await session.list_tools(server))
     except McpError as error:
-        logger.warning("MCP server not listed", extra={"server": server.name, "error": str(error)})
+        logger.warning("MCP server not listed", extra={"server": server.name, "error": error.kind})

@@ -7,7 +7,7 @@ SDK takes 18 MB, so this module is imported when the first server is called.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,6 +22,7 @@ from chat.mcp.authorization import SignIn, provider_for
 from chat.mcp.errors import McpError, ToolChangedError
 from chat.mcp.pinning import Definition, UnfitToolError, definition
 from chat.models import McpServer
+from chat.tools.base import Ask
 
 CONNECT_TIMEOUT_S = 10.0
 LIST_TIMEOUT_S = 20.0
@@ -65,10 +66,6 @@ class ResponseTooLargeError(httpx2.TransportError):
     """A response has more than MAX_RESPONSE_BYTES."""
 
 
-# Asks the user of a call; the answers by the names of the schema's properties, or None where they decline.
-Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
-
-
 async def list_tools(server: McpServer, sign_in: SignIn | None = None) -> list[ListedTool]:
     """Return the tools of a server in its order, at most MAX_TOOLS. Raises McpError.
 
@@ -88,8 +85,10 @@ async def call_tool(
 ) -> CallResult:
     """Call a tool that its server still describes as ``pinned``. Raises McpError, ToolChangedError."""
     async with connect(server, None, ask, sign_in) as client:
-        found = next((tool for tool in [tool async for tool in _tools(client)] if tool.name == name), None)
-        if found is None or _listed(found).definition != pinned:
+        async for tool in _tools(client):
+            if tool.name == name and _listed(tool).definition == pinned:
+                break
+        else:
             raise ToolChangedError(name)
         result = await client.call_tool(name, dict(arguments))
         texts = [_text_of(block) for block in result.content]
@@ -128,7 +127,7 @@ async def connect(
             error = error.exceptions[0]
         if isinstance(error, McpError):
             raise error from None
-        raise McpError(f"{type(error).__name__}: {error}"[:300]) from error
+        raise McpError(f"{type(error).__name__}: {error}"[:300], type(error).__name__) from error
 
 
 async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn | None) -> Any:

@@ -87,4 +87,4 @@ def _ended(task: asyncio.Task[None]) -> None:
     _tasks.discard(task)
     # Whoever waits for it has it; later nobody does.
     if not task.cancelled() and (error := task.exception()):
-        logger.warning("not signed in to an MCP server", extra={"error": str(error)})
+        logger.warning("not signed in to an MCP server", extra={"error": type(error).__name__})

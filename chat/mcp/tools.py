@@ -47,7 +47,7 @@ def mcp_tool(server: McpServer, row: McpTool, has_changed: Callable[[McpServer],
             await has_changed(server)
             raise ToolRefusedError(CHANGED_FOR_MODEL, shown=CHANGED) from None
         except McpError as error:
-            logger.warning("MCP server not used", extra={"server": server.name, "error": str(error)})
+            logger.warning("MCP server not used", extra={"server": server.name, "error": error.kind})
             raise ToolRefusedError("the server of this tool could not be used", shown=UNREACHABLE) from error
         return tool_output(server, result)
 

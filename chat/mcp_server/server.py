@@ -35,6 +35,7 @@ from accounts.models import User
 from chat.api.endpoint import error_form
 from chat.mcp_server import forms
 from chat.mcp_server.peer import Peer, Report
+from chat.tools.base import argument_errors
 from chat.validation import check_characters
 
 INSTRUCTIONS = (
@@ -42,7 +43,6 @@ INSTRUCTIONS = (
     "Passages are named by their url: read them with readPassage, or as resources."
 )
 CACHED = CacheHint(ttl_ms=300_000)  # lists that change with an upgrade only
-MAX_REPORTED_ERRORS = 3
 Context = ServerRequestContext[Any]
 
 
@@ -129,7 +129,7 @@ class Handlers:
             wanted = tool.arguments.model_validate(given)
             result = await tool.run(self.peer, wanted, context.session.report_progress)
         except ValidationError as error:
-            return failed(argument_errors(error))
+            return failed(f"{argument_errors(error)} (invalid)")
         except Exception as error:  # noqa: BLE001 - each becomes a result, as in the API; unexpected ones are logged
             _status, form = error_form(error, for_staff=self.peer.person.is_staff)
             return failed(f"{form['message']} ({form['code']})")
@@ -174,12 +174,3 @@ class Handlers:
 
 def failed(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=message)], is_error=True)
-
-
-def argument_errors(error: ValidationError) -> str:
-    """Say which arguments don't fit their schema and why, without quoting them."""
-    reports = []
-    for detail in error.errors(include_url=False, include_input=False)[:MAX_REPORTED_ERRORS]:
-        argument = ".".join(map(str, detail["loc"]))[:60]
-        reports.append(f"{argument}: {detail['msg']}" if argument else detail["msg"][:200])
-    return f"{'; '.join(reports)} (invalid)"

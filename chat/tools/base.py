@@ -69,6 +69,10 @@ class DocumentEntry:
     url: str
 
 
+# Asks the user of a call: a question, and a JSON schema of the answers; they come by its names, None: declined.
+Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a running tool may use: documents that its user may read, pages of the web that its site allows."""
@@ -77,8 +81,7 @@ class ToolContext:
     read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
     entries: Callable[[tuple[SourceKind, ...]], Awaitable[Sequence[DocumentEntry]]]
     open_page: Callable[[str], Awaitable[SearchResult]]  # all of its passages, in their order
-    # Ask the user a question with a JSON schema for its answers; None: they declined. None itself: nobody can be asked.
-    ask: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]] | None = None
+    ask: Ask | None = None  # None: nobody can be asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +229,16 @@ def read_arguments(model: type[BaseModel], arguments: str) -> BaseModel:
     try:
         return model.model_validate_json(arguments.strip() or "{}")
     except ValidationError as error:
-        reports = []
-        for detail in error.errors(include_url=False, include_input=False)[:MAX_REPORTED_ERRORS]:
-            argument = ".".join(map(str, detail["loc"]))[:60]
-            reports.append(f"{argument}: {detail['msg']}" if argument else detail["msg"][:200])
-        raise ToolArgumentsError("; ".join(reports)) from error
+        raise ToolArgumentsError(argument_errors(error)) from error
+
+
+def argument_errors(error: ValidationError) -> str:
+    """Say which arguments don't fit their schema and why, without quoting them."""
+    reports = []
+    for detail in error.errors(include_url=False, include_input=False)[:MAX_REPORTED_ERRORS]:
+        argument = ".".join(map(str, detail["loc"]))[:60]
+        reports.append(f"{argument}: {detail['msg']}" if argument else detail["msg"][:200])
+    return "; ".join(reports)
 
 
 def json_text(value: Any) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -23,6 +23,7 @@ from chat.documents import sources
 from chat.documents.access import reader_of
 from chat.models import SiteSettings
 from chat.tools.base import (
+    Ask,
     DocumentEntry,
     SearchQuery,
     SearchResult,
@@ -46,7 +47,6 @@ logger = logging.getLogger(__name__)
 MAX_OUTPUT_CHARS = 20_000
 CUT = "\n(truncated)"
 BAD_RESULT = gettext_noop("The tool’s result was not what it declares.")
-Ask = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
 
 
@@ -101,7 +101,7 @@ async def execute_tool_call(
             )
             output = await tool.call(call.arguments, context)
         if tool.output_schema is not None and (misfit := first_error(tool.output_schema, output.structured)):
-            logger.warning("tool returned what it doesn't declare", extra={"tool": tool.name, "error": misfit})
+            logger.warning("tool returned what it doesn't declare", extra={"tool": tool.name})
             return _fail(step, f"the tool's result is not what it declares: {misfit}", BAD_RESULT)
     except ToolArgumentsError as error:
         return _fail(step, str(error), gettext_noop("The arguments did not fit the tool."))

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from chat.conversations import model_choice as model_service
 from chat.providers.base import ProviderRequest
@@ -73,6 +74,27 @@ async def test_failing_tool_is_logged_by_class_and_frames_alone(upstream, conver
     failure = next(line for line in _lines(written) if line["message"] == "tool failed")
     assert [each["type"] for each in failure["exception"]] == ["RuntimeError", "ValueError"]
     assert any(frame.endswith(" breaks") for frame in failure["exception"][0]["frames"])
+    assert "tool_result" in kinds(await events_of(turn))
+
+
+class Weather(BaseModel):
+    """A result that a tool declares."""
+
+    degrees: int
+
+
+async def test_result_that_is_not_as_declared_is_logged_without_its_words(upstream, conversation, written, monkeypatch):
+    @tool()
+    async def weather() -> Weather:
+        """Return what it doesn't declare."""
+        return Weather.model_construct(degrees=PRIVATE)
+
+    monkeypatch.setitem(registry(), "weather", weather)
+    upstream.script([{"tool_calls": [{"name": "weather", "arguments": "{}"}]}, {"content": "Odd."}])
+
+    turn = await ask(conversation, "Use it.")
+
+    assert "tool returned what it doesn't declare" in [line["message"] for line in _lines(written)]
     assert "tool_result" in kinds(await events_of(turn))
 
 

@@ -13,6 +13,7 @@ import uvicorn
 from mcp import types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 TEXT = {
     "type": "object",
@@ -48,6 +49,7 @@ class Peer:
             types.Tool(name="double", description="Double a number.", input_schema=NUMBER, output_schema=NUMBER),
             types.Tool(name="huge", description="Say very much.", input_schema={"type": "object"}),
             types.Tool(name="slow", description="Never end.", input_schema={"type": "object"}),
+            types.Tool(name="raises", description="Refuse with what it got.", input_schema=TEXT),
             types.Tool(name="fails", description="Fail.", input_schema={"type": "object"}),
             types.Tool(name="provision", description="Ask where.", input_schema={"type": "object"}),
             types.Tool(name="tides", description="Link to a page.", input_schema={"type": "object"}),
@@ -73,6 +75,8 @@ class Peer:
                 return text("x" * 6_000_000)
             case "slow":
                 await asyncio.Event().wait()
+            case "raises":
+                raise MCPError(-32602, f"can't use {arguments['text']}")
             case "fails":
                 return types.CallToolResult(content=[types.TextContent(text="no such tide")], is_error=True)
             case "lies":

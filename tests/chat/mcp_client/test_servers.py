@@ -171,6 +171,16 @@ async def test_trouble_is_a_result_that_the_model_reads(
     assert (step["status"], step["error"]) == ("error", shown)
 
 
+async def test_words_of_a_server_are_not_logged(upstream, conversation, peer, caplog):
+    """What it says of a failure may be what it was given."""
+    await set_up(peer.url)
+    upstream.script([call("raises", text="heron-violet-4471"), DONE])
+    await ask(conversation, "Why?")
+
+    assert "MCP server not used" in caplog.messages
+    assert all("heron-violet" not in repr(vars(record)) for record in caplog.records if record.name.startswith("chat."))
+
+
 async def test_server_that_is_away_fails_the_call_alone(upstream, conversation, peer):
     server = await set_up(peer.url)
     await McpServer.objects.filter(pk=server.pk).aupdate(url="http://127.0.0.1:9/mcp")
@@ -307,7 +317,7 @@ def test_staff_list_look_at_and_allow_tools(client: Client, peer, settings):
     client.post(f"/admin/chat/mcptool/{tool.pk}/change/", {"is_allowed": "on", "requires_approval": "on", "seen": seen})
     tool.refresh_from_db()
 
-    assert "10 tools, 9 of them to be looked at" in listed
+    assert "11 tools, 10 of them to be looked at" in listed
     assert "Say a text again." in page
     assert tool.state == "allowed"
     peer.description = "Say <b>more</b>."
