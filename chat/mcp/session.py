@@ -7,9 +7,11 @@ SDK takes 18 MB, so this module is imported when the first server is called.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import httpx2
@@ -135,8 +137,9 @@ async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn |
         words = settings.MCP_COMMANDS.get(server.command)
         if words is None:
             raise McpError(f"MCP_COMMANDS has no command {server.command}")
-        # What it writes to its standard error is written to that of this server, where an operator looks for it.
-        return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
+        # Its standard error may repeat what it was given, which no log of ours may have.
+        unread = stack.enter_context(Path(os.devnull).open("w"))  # noqa: ASYNC230, SIM115 - it opens at once
+        return stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=unread)
     has_token = bool(server.api_key_env) and not server.client_id
     key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if has_token else ""
     if has_token and not key:

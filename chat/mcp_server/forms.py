@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
+
+from chat.tools.arguments import Company, FormType, Limit, Query, none_if_blank
+from chat.tools.base import ToolArguments
 
 QUESTION_CHARS = 100_000  # more than any site allows by MESSAGE_MAX_CHARS, which is checked as everywhere
 
@@ -23,45 +26,27 @@ class Schema(GenerateJsonSchema):
 # What tools take
 
 
-class Arguments(BaseModel):
-    """Arguments of a tool. One that the schema doesn't name is an error: a misspelt filter would search everything."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-
-def none_if_blank(value: object) -> object:
-    return None if isinstance(value, str) and not value.strip() else value
-
-
-class SearchDocumentsArguments(Arguments):
+class SearchDocumentsArguments(ToolArguments):
     """Search the documents that the user and this site have loaded. Returns passages with their texts and addresses."""
 
-    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in a few words.")]
-    limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most.")] = 5
+    query: Query
+    limit: Limit = 5
 
 
 class SearchFilingsArguments(SearchDocumentsArguments):
     """Search the SEC filings on this server. Returns passages with their texts and addresses."""
 
-    form: Annotated[
-        Literal["10-K", "10-Q", "8-K"] | None,
-        BeforeValidator(none_if_blank),
-        Field(description="Only filings of this form type."),
-    ] = None
-    company: Annotated[
-        Annotated[str, Field(max_length=200)] | None,
-        BeforeValidator(none_if_blank),
-        Field(description="Only filings of this company. Leave out to search all."),
-    ] = None
+    form: FormType = None
+    company: Company = None
 
 
-class ReadPassageArguments(Arguments):
+class ReadPassageArguments(ToolArguments):
     """Read one passage with those before and after it, by the address that a search or an answer named."""
 
     url: Annotated[str, Field(min_length=1, max_length=500, description="The passage's url, with its fragment.")]
 
 
-class AskArguments(Arguments):
+class AskArguments(ToolArguments):
     """Ask this server's assistant, which searches filings and documents and answers with citations.
 
     Each quotation of its answer was checked against the passage that it cites. This takes from seconds to minutes.

@@ -35,7 +35,7 @@ from accounts.models import User
 from chat.api.endpoint import error_form
 from chat.mcp_server import forms
 from chat.mcp_server.peer import Peer, Report
-from chat.tools.base import argument_errors
+from chat.tools.base import ToolArguments, argument_errors
 from chat.validation import check_characters
 
 INSTRUCTIONS = (
@@ -51,7 +51,7 @@ class PeerTool:
     """A tool: what it takes and returns, and the method of ``Peer`` that does it."""
 
     title: str
-    arguments: type[forms.Arguments]
+    arguments: type[ToolArguments]
     result: type[forms.Passages | forms.Answer]
     run: Callable[[Peer, Any, Report], Awaitable[forms.Passages | forms.Answer]]
     reads_only: bool = True

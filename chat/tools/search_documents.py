@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
+from chat.tools.arguments import Limit, Query
 from chat.tools.base import SearchQuery, ToolContext, ToolOutput, gettext_noop, ngettext_lazy, tool
 
 
@@ -17,11 +14,7 @@ from chat.tools.base import SearchQuery, ToolContext, ToolOutput, gettext_noop, 
     shows={"query", "limit"},
     is_concurrent=True,
 )
-async def search_documents(
-    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in a few words.")],
-    context: ToolContext,
-    limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most; 8 is plenty.")] = 5,
-) -> ToolOutput:
+async def search_documents(query: Query, context: ToolContext, limit: Limit = 5) -> ToolOutput:
     """Search the documents that the user and this site have loaded, and the files attached to this conversation.
 
     Returns passages, each with a number "ref" to cite it by, its document, section, page, address and text.

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import BeforeValidator, Field
-
+from chat.tools.arguments import Company, FormType, Limit, Query
 from chat.tools.base import SearchQuery, ToolContext, ToolOutput, gettext_noop, ngettext_lazy, tool
 
 MAX_COMPANIES = 40
-Form = Literal["10-K", "10-Q", "8-K"]
-
-
-# Models send "" where they mean no filter.
-def _none_if_blank(value: object) -> object:
-    return None if isinstance(value, str) and not value.strip() else value
 
 
 @tool(
@@ -26,17 +17,7 @@ def _none_if_blank(value: object) -> object:
     is_concurrent=True,
 )
 async def search_filings(
-    query: Annotated[str, Field(min_length=1, max_length=500, description="What to look for, in a few words.")],
-    context: ToolContext,
-    form: Annotated[
-        Form | None, BeforeValidator(_none_if_blank), Field(description="Only filings of this form type.")
-    ] = None,
-    company: Annotated[
-        Annotated[str, Field(max_length=200)] | None,
-        BeforeValidator(_none_if_blank),
-        Field(description="Only filings of this company. Leave out to search all."),
-    ] = None,
-    limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most; 8 is plenty.")] = 5,
+    query: Query, context: ToolContext, form: FormType = None, company: Company = None, limit: Limit = 5
 ) -> ToolOutput:
     """Search the SEC filings on this server.
 
