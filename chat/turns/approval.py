@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from chat.eventlog import leases
@@ -63,20 +64,22 @@ def digest_of(turn: Turn, public_id: str, call: ToolCall, shown: ToolTraceStep) 
     form = step_to_json(shown)
     seen = {name: form.get(name) for name in ("tool", "args", "question")}
     bound = [turn.public_id, public_id, call.name, _canonical(call.arguments), seen]
-    return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
+    # Keyed: what is masked could be guessed from a plain digest.
+    return salted_hmac("chat.turns.approval", json.dumps(bound, sort_keys=True), algorithm="sha256").hexdigest()
 
 
-def shape_of(call: ToolCall) -> str:
+def shape_of(call: ToolCall, tool: Tool) -> str:
     """Return a tool with the names and types of its arguments: ``sendMail(body: string, to: [string])``.
 
-    It is what Always allows. Empty where the arguments are no JSON object: such a call is always asked about.
+    It is what Always allows. Empty where the arguments are no JSON object: such a call is always asked about. A name
+    that the tool doesn't know is a model's own words, which are private: its digest takes its place.
     """
     arguments = _canonical(call.arguments)
     if not isinstance(arguments, dict):
         return ""
-    shape = f"{call.name}({_type_of(arguments)[1:-1]})"
+    shape = f"{tool.name}({_type_of(arguments, frozenset(_property_names(tool.parameters)))[1:-1]})"
     if len(shape) > MAX_SHAPE_CHARS:
-        shape = f"{shape[:MAX_SHAPE_CHARS]}… {hashlib.sha256(shape.encode()).hexdigest()[:16]})"
+        shape = f"{shape[:MAX_SHAPE_CHARS]}… {_short_digest(shape)})"
     return shape
 
 
@@ -158,16 +161,16 @@ class ApprovalGate:
         self._asked += 1
         return self._asked <= settings.MAX_APPROVALS_PER_TURN
 
-    async def is_allowed_here(self, call: ToolCall) -> bool:
+    async def is_allowed_here(self, shape: str) -> bool:
         """Say whether the owner has allowed calls of this shape in the conversation for good."""
-        return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, shape_of(call))))
+        return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, shape)))
 
     async def wait(
-        self, public_id: str, call: ToolCall, digest: str, schema: Mapping[str, Any] | None = None
+        self, public_id: str, digest: str, *, shape: str = "", schema: Mapping[str, Any] | None = None
     ) -> Decision:
         """Wait for the decision on a call; where none comes in time, it is denied.
 
-        ``schema``: of the answers to a question that the call has asked.
+        ``shape``: what Always allows. ``schema``: of the answers to a question that the call has asked.
         """
         clock = asyncio.get_running_loop().time
         # The tool that asks a question runs already, and ends with its process.
@@ -177,7 +180,7 @@ class ApprovalGate:
             while True:
                 self._woken.clear()
                 is_late = clock() >= deadline
-                take = partial(_take_decision, self._turn, digest, shape_of(call), is_last=is_late)
+                take = partial(_take_decision, self._turn, digest, shape, is_last=is_late)
                 if decided := await retry_on_db_outage(take):
                     return decided
                 if is_late:
@@ -197,7 +200,17 @@ def _canonical(arguments: str) -> Any:
         return arguments
 
 
-def _type_of(value: Any) -> str:
+def _property_names(schema: Any) -> Iterator[str]:
+    """Yield the names of properties of a JSON schema, at any depth."""
+    for name, each in schema.items() if isinstance(schema, Mapping) else ():
+        if name == "properties" and isinstance(each, Mapping):
+            yield from each
+        yield from _property_names(each)
+    for each in schema if isinstance(schema, list) else ():
+        yield from _property_names(each)
+
+
+def _type_of(value: Any, known: frozenset[str]) -> str:
     match value:
         case None:
             return "null"
@@ -208,10 +221,15 @@ def _type_of(value: Any) -> str:
         case str():
             return "string"
         case list():
-            return f"[{' | '.join(sorted({_type_of(each) for each in value}))}]"
+            return f"[{' | '.join(sorted({_type_of(each, known) for each in value}))}]"
         case Mapping():
-            return "{" + ", ".join(f"{name}: {_type_of(value[name])}" for name in sorted(value)) + "}"
+            named = {name if name in known else _short_digest(name): value[name] for name in value}
+            return "{" + ", ".join(f"{name}: {_type_of(named[name], known)}" for name in sorted(named)) + "}"
     raise TypeError(type(value))
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _is_allowed_here(turn: Turn, shape: str) -> bool:

@@ -154,12 +154,13 @@ class CallRunner:
         call, tool = running.call, running.tool
         if tool is None or not approval.needs_approval(tool):
             return None
-        if await self.approvals.is_allowed_here(call):
+        shape = approval.shape_of(call, tool)
+        if await self.approvals.is_allowed_here(shape):
             decided = approval.Decision("allow", "always")
         elif not self.approvals.may_ask():
             return NOT_ASKED
         else:
-            decided = await self._stoppable(self._wait_for_decision(machine, running, tool))
+            decided = await self._stoppable(self._wait_for_decision(machine, running, tool, shape=shape))
         await self._append([_decision_event(call, decided)], {})
         if decided.decision == "allow":
             return None
@@ -170,6 +171,8 @@ class CallRunner:
         machine: TurnMachine,
         running: RunningCall,
         tool: Tool,
+        *,
+        shape: str = "",
         question: Mapping[str, Any] | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> approval.Decision:
@@ -183,7 +186,7 @@ class CallRunner:
         self._live.show_approval(shown(digest=digest))
         self._live.show_status(WAITING_FOR_USER, announce=True)
         try:
-            return await self.approvals.wait(public_id, call, digest, schema)
+            return await self.approvals.wait(public_id, digest, shape=shape, schema=schema)
         finally:
             if not self.approvals.is_handed_over:
                 self._live.show_approval(None)
@@ -201,7 +204,7 @@ class CallRunner:
             return None
         fields = [asdict(field) for field in fields_of(schema)]
         question = {"message": message[:MAX_MESSAGE_CHARS], "fields": fields}
-        decided = await self._wait_for_decision(machine, running, running.tool, question, schema)
+        decided = await self._wait_for_decision(machine, running, running.tool, question=question, schema=schema)
         self._live.show_status(USING_A_TOOL)
         return decided.answers if decided.decision == "allow" else None
 

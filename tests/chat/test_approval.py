@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -441,6 +442,19 @@ async def test_always_holds_for_arguments_of_one_shape(upstream, conversation):
     assert [by for _id, _word, by in await decisions(turn)] == ["user", "user", "always", "always"]
     [listed] = (await (await owner_of(conversation)).get("/api/chats/")).json()
     assert listed["allowedTools"] == ["searchFilings(limit: number, query: string)", "searchFilings(query: string)"]
+
+
+async def test_name_of_an_argument_that_no_tool_has_is_not_stored_as_it_is(upstream, conversation):
+    """What a model writes as a name may be private."""
+    notes = {"name": "searchFilings", "arguments": '{"<scratchpad>heron notes": 1, "query": "x"}', "id": "call_a"}
+    upstream.script([{"tool_calls": [notes]}, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "always")
+    await ended(conversation)
+    await conversation.arefresh_from_db()
+
+    [shape] = conversation.allowed_tools
+    assert re.fullmatch(r"searchFilings\([0-9a-f]{16}: number, query: string\)", shape)
 
 
 @pytest.mark.parametrize("arguments", ["{", "[1]", '"text"'])
