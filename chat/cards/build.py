@@ -225,7 +225,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         steps=steps,
         phases=phases.divide(live.public_id, steps),
         step_problems=labels.problems(steps),
-        running_label=next((labels.running_label(step) for step in steps[::-1] if not step.has_ended), ""),
+        running_label=labels.newest_running_label(steps),
         approval=_approval_view(live),
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),

@@ -189,6 +189,11 @@ def running_label(step: StepView) -> str:
     return _(running) if running else _("Using %(tool)s…") % {"tool": step.tool}
 
 
+def newest_running_label(steps: Sequence[StepView]) -> str:
+    """Return what the newest call does that runs or waits for its user, not one that is queued; empty for none."""
+    return next((running_label(step) for step in steps[::-1] if not step.has_ended and step.state != "queued"), "")
+
+
 def phase_heading(steps: Sequence[StepView]) -> str:
     """Return what these steps did, each tool once: ``Searched the filings, read passages``."""
     running = next((step for step in steps if not step.has_ended), None)

@@ -490,6 +490,7 @@ async def test_calls_behind_the_one_that_waits_are_shown_as_queued(upstream, con
 
     assert page.count('data-state="waiting"') == 2  # in the question to the user, and in the trace
     assert page.count('data-state="queued"') == 1
+    assert "Searching filings…" not in page  # in the head of the trace, of the one that is queued
     assert (await ended(conversation)).status == "completed"
 
 
