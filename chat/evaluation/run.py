@@ -25,13 +25,12 @@ from chat.providers.offline import OfflineAnalyst
 from chat.tools.base import SearchQuery
 from chat.turns.manager import turn_manager
 from chat.validation import Message
-from reasoning.citations import Source, SourceKind
+from reasoning.citations import Source, SourceKind, fold_text
 from reasoning.events import AssistantMessage
 
 COLLECTION = "Evaluation"
 BEST = 5
 KINDS: tuple[SourceKind, ...] = ("document", "filing")
-_FOLD = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +136,8 @@ def answers(passage: Source, expected: ExpectedAnswer) -> bool:
 
 def holds(text: str, expected: ExpectedAnswer) -> bool:
     # The Markdown of an answer escapes what would be read as a mark.
-    return bool(expected.quotation) and folded(expected.quotation) in folded(text.replace("\\", ""))
-
-
-def folded(text: str) -> str:
-    """Return a text without differences of case, quotation marks and white space."""
-    return " ".join(text.translate(_FOLD).casefold().split())
+    said = fold_text(text.replace("\\", "")).casefold()
+    return bool(expected.quotation) and fold_text(expected.quotation).casefold() in said
 
 
 def file_of(passage: Source) -> str:
