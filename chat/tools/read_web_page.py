@@ -34,6 +34,7 @@ async def read_web_page(
     page = (await context.open_page(url)).passages
     fragment = url.partition("#")[2]
     start = next((at for at, passage in enumerate(page) if passage.anchor == f"#{fragment}"), 0)
+    # The longest address stands for the one that follows, so that there is room for it.
     searched = {"url": url, "passages": len(page), "next": max((one.url for one in page), key=len)}
     fitting = fit_passages(ToolOutput(sources=page[start : start + MAX_PASSAGES], searched=searched))
     end = start + len(fitting.sources)

@@ -48,12 +48,14 @@ class PageAddress:
         return f"{self.origin}{self.path}"
 
     def join(self, location: str) -> PageAddress:
-        """Return where a redirect leads. Raises InvalidPageAddressError."""
+        """Return where a redirect leads, never from https to http. Raises InvalidPageAddressError."""
         try:
-            joined = urljoin(self.url, location)
-        except ValueError:
+            joined = read_address(urljoin(self.url, location))
+        except ValueError:  # also that of an address that isn't fetched
             raise InvalidPageAddressError("address") from None
-        return read_address(joined)
+        if self.scheme == "https" and joined.scheme != "https":
+            raise InvalidPageAddressError("scheme")
+        return joined
 
 
 def read_address(raw: str) -> PageAddress:

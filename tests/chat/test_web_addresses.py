@@ -207,3 +207,13 @@ def test_hostile_patterns_take_no_power_of_their_length():
     rules = robots.parse("User-agent: *\n" + f"Disallow: /{'*a' * 1_000}b$\n" * 200)
 
     assert robots.allows(rules, "/" + "a" * 2_000)
+
+
+def test_redirect_stays_encrypted():
+    page = read_address("https://example.org/a")
+
+    assert page.join("/b").url == "https://example.org/b"
+    assert read_address("http://example.org/").join("https://example.org/b").scheme == "https"
+    with pytest.raises(InvalidPageAddressError) as refused:
+        page.join("http://example.org/b")
+    assert refused.value.problem == "scheme"
