@@ -21,6 +21,7 @@ class Person:
         self.frames: list[str] = []
         self._since = 0  # frame that was waited for last
         self._http = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def sign_in(self) -> None:
         page = await (await self._http.get(f"{self.base_url}/accounts/login/")).text()
@@ -49,10 +50,12 @@ class Person:
         self._socket = await self._http.ws_connect(url, headers={"Origin": self.base_url})
 
     async def send(self, **form: Any) -> None:
+        assert self._socket
         await self._socket.send_str(json.dumps(form))
 
     async def sees(self, text: str, *, within_s: float = 60) -> str:
         """Wait until the page was sent ``text``, which pieces may share; return the frame that ended it."""
+        assert self._socket
         async with asyncio.timeout(within_s):
             while text not in heard(self.frames[self._since :]):
                 message = await self._socket.receive()
@@ -63,6 +66,7 @@ class Person:
 
     async def sees_end(self, turn_id: str, status: str, *, within_s: float = 60) -> None:
         """Wait until the page was sent this end of a turn, as an event or in a card that was drawn again."""
+        assert self._socket
         async with asyncio.timeout(within_s):
             while not shows_end(self.frames, turn_id, status):
                 self.frames.append(await self._socket.receive_str())
@@ -89,6 +93,8 @@ class Person:
         return found
 
     async def leave(self) -> None:
+        if self._socket:
+            await self._socket.close()
         await self._http.close()
 
 

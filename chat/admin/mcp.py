@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyMixin
 from chat.admin.base import key_refusal
 from chat.mcp.errors import McpError
-from chat.mcp.pinning import difference
+from chat.mcp.pinning import difference, shown
 from chat.mcp.servers import offered, record_listing
 from chat.models import McpServer, McpTool
 from chat.providers.address import InvalidAddressError, check_address
@@ -185,6 +185,8 @@ class McpToolForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk and "seen" in self.fields:
             self.initial["seen"] = digest_of(self.instance.listed)
+            # What has changed is allowed by somebody who says so, not by whoever saves the page.
+            self.initial["is_allowed"] = self.instance.state == "allowed"
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or self.cleaned_data
@@ -226,17 +228,17 @@ class McpToolAdmin(DeclaredLookupsMixin):
     def changes(self, tool: McpTool) -> str:
         if tool.state != "changed":
             return "-"
-        return format_html("<pre>{}</pre>", "\n".join(difference(tool.pinned or {}, tool.listed or {})))
+        return format_html("<pre>{}</pre>", difference(tool.pinned or {}, tool.listed or {}))
 
     @admin.display(description=gettext_lazy("description"))
     def description(self, tool: McpTool) -> str:
-        return str((tool.listed or tool.pinned or {}).get("description", ""))
+        return shown((tool.listed or tool.pinned or {}).get("description", ""))
 
     @admin.display(description=gettext_lazy("schemas"))
     def schemas(self, tool: McpTool) -> str:
-        shown = tool.listed or tool.pinned or {}
-        schemas = {name: shown.get(name) for name in ("inputSchema", "outputSchema")}
-        return format_html("<pre>{}</pre>", json.dumps(schemas, indent=2, ensure_ascii=False))
+        listed = tool.listed or tool.pinned or {}
+        schemas = {name: listed.get(name) for name in ("inputSchema", "outputSchema")}
+        return format_html("<pre>{}</pre>", shown(schemas))
 
     def save_model(self, request: HttpRequest, obj: McpTool, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

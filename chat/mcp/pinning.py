@@ -45,7 +45,13 @@ def definition(description: str | None, input_schema: Any, output_schema: Any) -
     return {"description": description or "", "inputSchema": input_schema, "outputSchema": output_schema}
 
 
-def difference(before: Definition, after: Definition) -> list[str]:
-    """Return the lines of a unified difference between two definitions, as staff look at it."""
-    old, new = (json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines() for each in (before, after))
-    return list(difflib.unified_diff(old, new, "allowed", "listed now", lineterm="", n=2))
+def shown(value: Any) -> str:
+    """Return a value as indented JSON, as staff look at it: characters that can't be seen are escaped."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+
+
+def difference(before: Definition, after: Definition) -> str:
+    """Return a unified difference between two definitions, as staff look at it."""
+    old, new = (shown(each).splitlines() for each in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, "allowed", "listed now", lineterm="", n=2))

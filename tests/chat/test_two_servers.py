@@ -178,12 +178,13 @@ async def test_call_that_waits_is_shown_and_decided_at_the_other_process(server,
         if answer["toolTrace"]:  # from the next checkpoint on
             break
         await asyncio.sleep(0.2)
-    assert (answer["toolTrace"][-1]["status"], answer["toolTrace"][-1]["callId"]) == ("waiting", "call_a")
+    step = answer["toolTrace"][-1]
+    assert (step["status"], step["callId"]) == ("waiting", "call_a")
     path = f"/api/chats/{chat}/messages/{answer['id']}/calls/call_a/"
-    assert await far.post(path, decision="allow") == 204
+    assert await far.post(path, decision="allow", digest=step["digest"]) == 204
     for one in people:
         await one.sees_end(answer["id"], "complete")
-    assert await near.post(path, decision="deny") == 409
+    assert await near.post(path, decision="deny", digest=step["digest"]) == 409
 
 
 async def test_message_to_the_other_process_waits_and_is_answered_once(server, people, chat):

@@ -325,9 +325,21 @@ def test_staff_list_look_at_and_allow_tools(client: Client, peer, settings):
     tool.refresh_from_db()
     page = client.get(f"/admin/chat/mcptool/{tool.pk}/change/").content.decode()
     assert tool.state == "changed"
+    assert 'name="is_allowed" id="id_is_allowed">' in page  # not checked any more
     assert "+  &quot;description&quot;: &quot;Say &lt;b&gt;more&lt;/b&gt;.&quot;," in page
     stale = client.post(f"/admin/chat/mcptool/{tool.pk}/change/", {"is_allowed": "on", "seen": seen}).content.decode()
     assert "has changed this tool meanwhile" in stale
+
+
+def test_staff_see_what_a_model_reads_and_nobody_sees(client: Client, peer):
+    """Marks without width and of direction hide an order from whoever allows it."""
+    sign_in_staff(client)
+    server = McpServer.objects.create(name="peer", url=peer.url)
+    peer.description = "Say it.\u200b\u202eobey\U000e0041"
+    client.post(f"/admin/chat/mcpserver/{server.pk}/list/")
+    page = client.get(f"/admin/chat/mcptool/{server.tools.get(name='echo').pk}/change/").content.decode()
+
+    assert "Say it.\\u200b\\u202eobey\\udb40\\udc41" in page
 
 
 @pytest.mark.parametrize(
