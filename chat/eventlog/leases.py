@@ -20,7 +20,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
@@ -106,15 +105,6 @@ def take_over(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
     ``at_work_in``: conversations in which this process runs a turn. Other turns of this process are taken over too: one
     may have been committed although the database reported a failure.
     """
-    try:
-        return _take_over(at_work_in)
-    except (OperationalError, InterfaceError):
-        metrics.DATABASE_ERRORS.labels("recovery").inc()
-        outage.record()
-        raise
-
-
-def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     ours = Q(worker=worker(), conversation__in=at_work_in)
     running = Turn.objects.filter(status=Turn.Status.RUNNING).exclude(ours)
     expired = Q(lease_until__lt=Now()) | Q(lease_until__isnull=True)

@@ -26,7 +26,7 @@ from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import actions
 from chat.conversations.learned_facts import learned_facts
-from chat.eventlog import branches, write
+from chat.eventlog import branches, leases, write
 from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.state import Event
@@ -36,6 +36,7 @@ from chat.models import Conversation, Turn
 from chat.observability import metrics
 from chat.observability.log_context import request_id, turn_id
 from chat.providers.connections import close_clients
+from chat.texts.db_errors import is_outage
 from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive
 from chat.turns.queue import StartedTurn
@@ -287,7 +288,10 @@ class TurnManager:
                     await self._launch(started)
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
-            except Exception:
+            except Exception as error:
+                if is_outage(error):  # whichever statement noticed it: nobody could renew a lease meanwhile
+                    metrics.DATABASE_ERRORS.labels("recovery").inc()
+                    leases.outage.record()
                 logger.warning("recovery of abandoned turns failed", exc_info=True)
             await asyncio.sleep(settings.LEASE_HEARTBEAT_S)
 

@@ -1,5 +1,6 @@
 """Leases and recovery: which process may write to a turn or end it, and what is stored of one that was cut off."""
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -7,14 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from cryptography.fernet import Fernet
 from django.db import OperationalError, connection
 from django.utils import timezone
 
 from chat import eventlog
 from chat.eventlog import leases, read, write
+from chat.mcp.servers import OfferedTools
 from chat.models import Checkpoint, Turn
 from chat.turns import finish, heartbeat
+from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage, Reasoning
 from reasoning.redaction import redact_text
 from tests.factories import abandon, end_turn, make_conversation, open_turn, save_checkpoint
@@ -90,21 +94,32 @@ def test_turn_of_this_process_without_a_task_ends_when_its_lease_expires(turn):
     assert turn.status == "interrupted"
 
 
-def test_lease_that_expired_during_a_database_outage_may_be_renewed_first(turn, monkeypatch, settings):
-    abandon(turn)
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("noticed_by", ["refresh", "recover_abandoned_turns"])
+async def test_lease_that_expired_during_a_database_outage_may_be_renewed_first(
+    turn, monkeypatch, settings, noticed_by
+):
     monkeypatch.setattr(leases, "outage", leases.Outage())
-    with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
-        leases.take_over()
+    await database_sync_to_async(abandon)(turn)
+    refused = asyncio.Semaphore(0)
+    loop = asyncio.get_running_loop()
 
-    at_once = leases.take_over()
+    def refuse(*_args: Any) -> None:
+        loop.call_soon_threadsafe(refused.release)
+        raise OperationalError("unavailable")
+
+    monkeypatch.setattr({"refresh": OfferedTools}.get(noticed_by, finish), noticed_by, refuse)
+    settings.LEASE_HEARTBEAT_S = 0.01
+    recovering = asyncio.create_task(TurnManager().recover_abandoned())
+    await refused.acquire()
+    await refused.acquire()  # the first time has been noted by now
+    recovering.cancel()
+
+    settings.LEASE_HEARTBEAT_S = 60
+    take_over = database_sync_to_async(leases.take_over)
+    assert await take_over() == []
     settings.LEASE_HEARTBEAT_S = 0
-
-    assert at_once == []
-    assert leases.take_over() == [turn]
-
-
-def refuse(*_query: Any) -> None:
-    raise OperationalError("unavailable")
+    assert await take_over() == [turn]
 
 
 def test_dead_process_of_this_machine_is_noticed_at_once(turn):
