@@ -65,7 +65,7 @@ def staff_group() -> Group:
     the words of the site.
     """
     group, _created = Group.objects.get_or_create(name="Staff")
-    in_chat = Permission.objects.filter(content_type__app_label="chat")
+    in_chat = Permission.objects.filter(content_type__app_label__in=("chat", "filings"))
     group.permissions.add(
         *in_chat.filter(codename__startswith="view_"),
         *in_chat.filter(codename__endswith="_modelprofile"),

@@ -14,10 +14,10 @@ from chat.url_converters import IdConverter
 
 
 class ChatConfig(AppConfig):
-    """Conversations, filings, providers and tools."""
+    """Conversations, documents, providers and tools."""
 
     name = "chat"
-    verbose_name = _("Conversations and filings")
+    verbose_name = _("Conversations")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

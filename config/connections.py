@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper, TimeoutMixin, WrappingFactory
 
-UPLOAD_PATH = b"/admin/chat/filing/add/"
+UPLOAD_PATH = b"/admin/filings/filing/add/"
 IMPORT_PATH = b"/data/import/"
 ATTACH_PATH = re.compile(rb"/chats/[0-9a-f-]{32,36}/(attachments|messages)/")
 FORM_BYTES = 1024**2  # beside the files of a form: boundaries, and a text that is escaped

@@ -427,6 +427,7 @@ INSTALLED_APPS = [
     "reasoning.apps.ReasoningConfig",
     "accounts",
     "chat",
+    "chat.filings",
 ]
 MIDDLEWARE = [
     "config.headers.headers_middleware",

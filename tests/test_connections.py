@@ -60,10 +60,10 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
     [
         ("/healthz", (), 64 * 1024),
         ("/accounts/login/", (b"Cookie: csrftoken=abc\r\n",), 64 * 1024),
-        ("/admin/chat/filing/add/", (), 64 * 1024),
+        ("/admin/filings/filing/add/", (), 64 * 1024),
         ("/accounts/settings/", (SESSION,), 2_621_440),
-        ("/api/chats/?x=/admin/chat/filing/add/", (TOKEN,), 2_621_440),
-        ("/admin/chat/filing/add/?x=1", (SESSION,), 32 * MB),
+        ("/api/chats/?x=/admin/filings/filing/add/", (TOKEN,), 2_621_440),
+        ("/admin/filings/filing/add/?x=1", (SESSION,), 32 * MB),
         ("/data/import/", (SESSION,), 51 * MB),
         (f"/chats/{'0' * 32}/attachments/", (SESSION,), MB + 10_000_000),
         (f"/chats/{'0' * 32}/messages/", (SESSION,), MB + 50_000_000),
@@ -109,7 +109,7 @@ def test_trickling_request_ends(connection, clock, part):
 
 
 def test_long_upload_that_comes_steadily_is_not_cut(connection, clock):
-    connection.dataReceived(head("/admin/chat/filing/add/", SESSION, length=30 * MB))
+    connection.dataReceived(head("/admin/filings/filing/add/", SESSION, length=30 * MB))
     for _second in range(300):
         clock.advance(1)
         connection.dataReceived(b"x" * 100_000)

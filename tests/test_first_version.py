@@ -31,6 +31,8 @@ client = Client(SERVER_NAME="localhost")
 client.force_login(User.objects.get(username="demo"))
 token, *chats = sys.argv[1:]
 found = {"shared": Client(SERVER_NAME="localhost").get(f"/s/{token}/").status_code, "chats": {}}
+sam = User.objects.get(username="sam")
+found["staff"] = sorted(name for name in sam.get_all_permissions() if name.endswith(("_filing", "_passage")))
 found["links"] = client.get("/shares/").content.decode()
 for chat in chats:
     messages, page = client.get(f"/api/chats/{chat}/messages/"), client.get(f"/chats/{chat}/")
@@ -129,3 +131,7 @@ def test_shared_links_go_on_working_and_their_tokens_are_gone(environment, token
     assert f"/s/{token}/" in site["links"]
     with closing(sqlite3.connect(environment["DATABASE_URL"].removeprefix("sqlite:///"))) as after:
         assert token not in "\n".join(after.iterdump())
+
+
+def test_staff_may_do_with_filings_what_they_might(site):
+    assert site["staff"] == [f"filings.{may}" for may in ("add_filing", "delete_filing", "view_filing", "view_passage")]

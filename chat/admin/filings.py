@@ -23,8 +23,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.admin import DeclaredLookupsMixin
 from chat.admin.base import count_rows
 from chat.filings.ingest import ingest
+from chat.filings.models import Filing, Passage
 from chat.filings.submission import SUFFIXES, DocumentError, check_size
-from chat.models import Event, Filing, Passage
+from chat.models import Event
 from chat.search.fts5 import check_passage_indexes
 from reasoning.events import AssistantMessage
 
@@ -71,7 +72,7 @@ class UploadForm(forms.Form):
 class FilingAdmin(DeclaredLookupsMixin):
     """A filing is never edited, only loaded again or deleted."""
 
-    change_list_template = "admin/chat/filing/change_list.html"
+    change_list_template = "admin/filings/filing/change_list.html"
     list_display = ("company", "form", "period_on", "filed_on", "passage_count", "loaded_at", "short_digest")
     list_filter = ("form", "is_demo", "loaded_at")
     search_fields = ("company", "source_name", "accession", "cik")
@@ -117,10 +118,10 @@ class FilingAdmin(DeclaredLookupsMixin):
                 self.message_user(request, _("Loaded %(file)s: %(filing)s, %(passages)s") % words, messages.SUCCESS)
                 self.log_addition(request, filing, [{"added": {}}])
             if form.is_valid():
-                return HttpResponseRedirect(reverse("admin:chat_filing_changelist"))
+                return HttpResponseRedirect(reverse("admin:filings_filing_changelist"))
         context = {"title": _("Load filings"), "form": form, "opts": self.opts}
         return TemplateResponse(
-            request, "admin/chat/filing/upload.html", {**self.admin_site.each_context(request), **context}
+            request, "admin/filings/filing/upload.html", {**self.admin_site.each_context(request), **context}
         )
 
     def get_deleted_objects(

@@ -20,7 +20,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.conversations import actions, search
-from chat.models import Conversation, Filing, Project, Turn
+from chat.filings.models import Filing
+from chat.models import Conversation, Project, Turn
 
 PAGE_SIZE = 50
 SHOWN_PROJECTS, SHOWN_OF_PROJECT = 5, 5  # in the sidebar, the newest ones

@@ -19,7 +19,8 @@ from chat.conversations import model_choice
 from chat.documents import sources
 from chat.documents.access import reader_of
 from chat.evaluation.questions import ExpectedAnswer, documents_of, filings_of
-from chat.models import Conversation, Document, Event, Filing
+from chat.filings.models import Filing
+from chat.models import Conversation, Document, Event
 from chat.providers.connections import close_clients
 from chat.providers.offline import OfflineAnalyst
 from chat.tools.base import SearchQuery

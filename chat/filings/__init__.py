@@ -1,1 +1,1 @@
-"""EDGAR documents: read, cut into passages, searched."""
+"""Filings: an app of its own inside chat. EDGAR documents: read, cut into passages, searched."""

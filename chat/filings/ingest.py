@@ -17,11 +17,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from chat.filings.metadata import FilingMetadata, read_metadata
+from chat.filings.models import Filing, Passage
 from chat.filings.outline import SectionBlock, in_sections
 from chat.filings.parse import parse
 from chat.filings.passages import FilingPassageText, cut_passages
 from chat.filings.submission import DocumentError, check_size, decode, read_submission
-from chat.models import Filing, Passage
 from chat.search.passage_text import anchors
 
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies

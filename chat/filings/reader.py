@@ -18,8 +18,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.text import slugify
 
 from chat.filings.items import item_heading, part_of
+from chat.filings.models import Filing, Passage
 from chat.filings.tables import is_figure
-from chat.models import Filing, Passage
 from reasoning.citations import find_quotation
 
 PART_PASSAGES = 300  # on one page: about 330 KB of text

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from django.conf import settings
 from django.db.models import Q
 
-from chat.models import Filing, Passage
+from chat.filings.models import Filing, Passage
 from chat.models.passages import search_terms
 from chat.search.search_text import marking_pattern, query_terms
 from chat.tools.base import SearchQuery, SearchResult

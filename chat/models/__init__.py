@@ -3,7 +3,6 @@
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
 from chat.models.document import Collection, Document, DocumentPassage
 from chat.models.evaluation import Evaluation
-from chat.models.filing import Filing, Passage
 from chat.models.mcp import McpServer, McpTool
 from chat.models.model_profile import LearnedFacts, ModelProfile
 from chat.models.prompt import Prompt
@@ -21,12 +20,10 @@ __all__ = [
     "Evaluation",
     "Event",
     "Feedback",
-    "Filing",
     "LearnedFacts",
     "McpServer",
     "McpTool",
     "ModelProfile",
-    "Passage",
     "Project",
     "Prompt",
     "QueuedMessage",

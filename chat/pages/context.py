@@ -26,8 +26,9 @@ from chat.conversations.sidebar import Sidebar
 from chat.documents.choice import CollectionChoice, collection_choice
 from chat.eventlog import attachments
 from chat.filings.ingest import STARTERS
+from chat.filings.models import Filing
 from chat.live.state import TurnState
-from chat.models import Conversation, Filing, QueuedMessage, SiteSettings, Turn
+from chat.models import Conversation, QueuedMessage, SiteSettings, Turn
 from chat.request_preview import summary
 from chat.turns import queue
 from reasoning.visibility import Visibility

@@ -17,8 +17,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest
 from chat.filings import reader
+from chat.filings.models import Filing
 from chat.html import MAX_QUOTE_CHARS
-from chat.models import Filing
 from chat.url_converters import parse_number
 
 PANEL_REACH = 8  # passages before and after the cited one, beside an answer

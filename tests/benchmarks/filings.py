@@ -33,8 +33,8 @@ class Figures:
 
 def measure(folder: Path) -> Figures:
     """Search for every answerable question of ``folder``/questions.json in the filings that are loaded."""
+    from chat.filings.models import Filing
     from chat.filings.search import search_passages
-    from chat.models import Filing
     from chat.tools.base import SearchQuery
 
     asked = [one for one in json.loads((folder / "questions.json").read_text()) if one["kind"] != "none"]

@@ -53,7 +53,8 @@ def main() -> None:
     from accounts.models import User  # noqa: PLC0415
     from chat import eventlog  # noqa: PLC0415
     from chat.filings.ingest import ingest  # noqa: PLC0415
-    from chat.models import Conversation, Filing, ModelProfile, Turn  # noqa: PLC0415
+    from chat.filings.models import Filing  # noqa: PLC0415
+    from chat.models import Conversation, ModelProfile, Turn  # noqa: PLC0415
     from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult  # noqa: PLC0415
     from tests.factories import end_turn, open_turn  # noqa: PLC0415
 

@@ -386,7 +386,7 @@ STAFF: States = {  # but for Django's own lists, whose style for the other direc
         "preview": _preview,
         "index": _at("/admin/"),
         "turns": _at("/admin/chat/turn/"),
-        "upload": _at("/admin/chat/filing/add/"),
+        "upload": _at("/admin/filings/filing/add/"),
     },
     **{name: _at(f"/admin/chat/turn/{name}/") for name in ("usage", "guards", "status")},
     **{"conversation": _reads_in_admin, "models": _at("/admin/chat/modelprofile/"), "model": _preset},

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from chat.admin import filings
 from chat.filings import submission
-from chat.models import Filing, Passage
+from chat.filings.models import Filing, Passage
 from reasoning.events import AssistantMessage
 from tests.factories import end_turn, make_conversation, open_turn, sign_in_staff
 
@@ -23,7 +23,7 @@ MADE = {
     "anchor": "#item-1-p1",
 }
 
-LIST, ADD = "/admin/chat/filing/", "/admin/chat/filing/add/"
+LIST, ADD = "/admin/filings/filing/", "/admin/filings/filing/add/"
 REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
 <p>(Exact name of registrant as specified in its charter)</p>
 <p>For the fiscal year ended December 31, 2024</p>
@@ -89,7 +89,7 @@ def test_no_file_and_too_many_are_refused(client):
 def test_deletion_asks_first_and_removes_passages_from_search(client):
     sent(client, file("plover.htm"))
     filing = Filing.objects.get()
-    url = reverse("admin:chat_filing_delete", args=[filing.pk])
+    url = reverse("admin:filings_filing_delete", args=[filing.pk])
 
     count = filing.passages.count()
     asked = client.get(url).content.decode()
@@ -109,7 +109,7 @@ def test_deletion_says_how_many_answers_cite_the_filing(client, alice):
         citation = {"ref": 1, "url": f"/filings/{slug}/#item-1-p1", "snippet": f"not /filings/{filing.slug}/"}
         end_turn(turn, [AssistantMessage(text="So [1].", citations=(MADE | citation,))])
 
-    asked = client.get(reverse("admin:chat_filing_delete", args=[filing.pk])).content.decode()
+    asked = client.get(reverse("admin:filings_filing_delete", args=[filing.pk])).content.decode()
 
     assert "cited by 2 answers" in asked
     url = f"/filings/{filing.slug}/"
@@ -121,7 +121,7 @@ def test_deletion_says_how_many_answers_cite_the_filing(client, alice):
 
 def test_filing_is_never_edited(client):
     sent(client, file("plover.htm"))
-    url = reverse("admin:chat_filing_change", args=[Filing.objects.get().pk])
+    url = reverse("admin:filings_filing_change", args=[Filing.objects.get().pk])
 
     assert client.post(url, {"company": "Forged"}).status_code == 403
     assert Filing.objects.get().company != "Forged"

@@ -14,18 +14,8 @@ from django.db import connection
 
 from accounts.access.tokens import create_token
 from chat import eventlog
-from chat.models import (
-    Checkpoint,
-    Conversation,
-    Feedback,
-    Filing,
-    Passage,
-    Project,
-    Prompt,
-    QueuedMessage,
-    SiteSettings,
-    Turn,
-)
+from chat.filings.models import Filing, Passage
+from chat.models import Checkpoint, Conversation, Feedback, Project, Prompt, QueuedMessage, SiteSettings, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.asking import ask, signed_in
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from chat.filings.ingest import DEMO_FOLDER, ingest, load_demo, read_document
 from chat.filings.metadata import find_date
+from chat.filings.models import Filing, Passage
 from chat.filings.outline import SectionBlock
 from chat.filings.passages import cut_passages
 from chat.filings.submission import MAX_BYTES, MAX_TAGS_AND_LINES, DocumentError
-from chat.models import Filing, Passage
 from chat.search.passage_text import anchors
 from tests.chat.filing_samples import SENTENCE, annual_report, submission
 from tests.factories import make_user

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.filings.ingest import ingest, load_demo
+from chat.filings.models import Passage
 from chat.filings.search import (
     SNIPPET_MAX_CHARS,
     find_companies,
@@ -17,7 +18,6 @@ from chat.filings.search import (
     search_passages,
     snippet,
 )
-from chat.models import Passage
 from chat.search.fts5 import PASSAGE_INDEXES, check_passage_indexes
 from chat.tools.base import SearchQuery
 

@@ -3,7 +3,8 @@
 import pytest
 from lxml import html as markup
 
-from chat.models import Filing, Project
+from chat.filings.models import Filing
+from chat.models import Project
 from tests.factories import make_conversation, make_turn
 
 pytestmark = pytest.mark.django_db

@@ -20,10 +20,11 @@ from accounts.access import visibility
 from accounts.models import User
 from chat.cards import rendering
 from chat.filings.ingest import load_demo
+from chat.filings.models import Passage
 from chat.html import render
 from chat.live import publish
 from chat.live.blocks import RedrawPace
-from chat.models import Conversation, Event, Passage, Turn
+from chat.models import Conversation, Event, Turn
 from chat.socket import consumer
 from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage

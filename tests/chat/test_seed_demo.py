@@ -2,7 +2,8 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import User
-from chat.models import Conversation, Filing, Turn
+from chat.filings.models import Filing
+from chat.models import Conversation, Turn
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,7 +4,8 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from accounts.models import User
-from chat.models import Conversation, Filing
+from chat.filings.models import Filing
+from chat.models import Conversation
 from tests.factories import make_conversation, make_profile
 
 LIST, ADDRESS = "/admin/chat/sitesettings/", "/admin/chat/sitesettings/add/"

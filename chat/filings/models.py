@@ -1,4 +1,4 @@
-"""Filings and their passages."""
+"""Filings and their passages, in the tables that they had as models of chat."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Filing(models.Model):
     loaded_at = models.DateTimeField(_("loaded at"), auto_now=True)
 
     class Meta:
+        db_table = "chat_filing"
         verbose_name = _("filing")
         verbose_name_plural = _("filings")
         ordering = ("company", "-period_on")
@@ -55,6 +56,7 @@ class Passage(models.Model):
     objects = PassageQuerySet["Passage"].as_manager()
 
     class Meta:
+        db_table = "chat_passage"
         verbose_name = _("passage")
         verbose_name_plural = _("passages")
         ordering = ("filing", "ordinal")

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.filings.ingest import DEMO_FOLDER, MANIFEST, ingest, stated_dates
+from chat.filings.models import Filing
 from chat.filings.submission import SUFFIXES, DocumentError
-from chat.models import Filing
 
 
 class Command(BaseCommand):
