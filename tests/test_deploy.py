@@ -38,6 +38,7 @@ def test_container_runs_as_an_ordinary_user_and_writes_nothing_but_data():
     image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     service = read("compose.site.yaml")["services"]["legible"]
 
+    assert re.search(r"^ARG PYTHON_IMAGE=python:[\w.-]+-slim[\w-]*@sha256:[0-9a-f]{64}$", image, re.MULTILINE)
     assert re.search(r"^USER (?!root\b|0\b)\w+$", image, re.MULTILINE)
     assert re.search(r"^HEALTHCHECK ", image, re.MULTILINE)
     assert service["read_only"] is True
