@@ -12,6 +12,7 @@ from chat.search.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, 
 
 SECTION_SEPARATOR = " › "
 MAX_SECTION_CHARS = 300
+MAX_HEAD_CHARS = TARGET_CHARS // 2
 
 
 class PassageText(NamedTuple):
@@ -29,14 +30,22 @@ def read_passages(media_type: str, content: bytes, max_chars: int, encoding: str
 
 
 def passages_of(blocks: Iterable[Block]) -> Iterator[PassageText]:
-    """Yield the passages of a document in reading order."""
+    """Yield the passages of a document in reading order.
+
+    One that begins inside a table repeats the table's first row, without which its figures say nothing.
+    """
     path: list[Block] = []  # the headings above
     run: list[Block] = []
+    head: Block | None = None  # the first row of the table that is being read
     section = ""
     for block in chain.from_iterable(map(shortened, blocks)):
+        if head and (block.kind, block.page) != (head.kind, head.page):
+            head = None
         if run and ends_before(run, block):
             yield passage_of(run, section)
-            run = []
+            run = [head] if head and len(head.text) <= MAX_HEAD_CHARS else []
+        if block.kind == "table" and not head:
+            head = block
         if block.kind == "heading":
             path = [*(heading for heading in path if heading.level < block.level), block]
         # A passage has the section of its first text.

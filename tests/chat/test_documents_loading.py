@@ -107,6 +107,16 @@ def test_passages_of_each_kind(collection, name, content, passages):
     assert documents.content_of(document) == content
 
 
+def test_passages_of_a_long_table_begin_with_its_heads(collection):
+    rows = [f"Site {number};{number * 7}" for number in range(200)]
+    document = load(collection, "long.csv", "\n".join(["Site;Pallets", *rows]).encode())
+
+    texts = list(document.passages.values_list("text", flat=True))
+    assert len(texts) > 2
+    assert {text.split("\n")[0] for text in texts} == {"Site | Pallets"}
+    assert [row for text in texts for row in text.split("\n")[1:]] == [row.replace(";", " | ") for row in rows]
+
+
 def test_title_and_pages_are_those_that_the_file_states(collection):
     document = load(collection, "two.pdf", pdf("Storage", "Lease"))
 
