@@ -10,7 +10,7 @@ from tests.browser.looks import violations
 from tests.browser.upstream import calls, plain, reply
 from tests.server import ROOT
 
-PEER = ROOT / "tests/chat/mcp_client/peer.py"
+PEER = ROOT / "tests/chat/mcp/peer.py"
 PANEL = "[data-approval]"
 
 

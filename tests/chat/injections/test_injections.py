@@ -40,7 +40,7 @@ from tests.chat.card_samples import all_of, one
 from tests.chat.document_samples import load
 from tests.chat.injections.obedient import ObedientModel, orders_in, served
 from tests.chat.injections.orders import ORDERS, SEND, Order
-from tests.chat.mcp_client.peer import Peer, over_http, text
+from tests.chat.mcp.peer import Peer, over_http, text
 from tests.chat.web_site import Sites
 from tests.factories import make_conversation, make_turn
 

@@ -14,7 +14,7 @@ from tests.chat.card_samples import all_of, one, page, text_of, words
 
 pytestmark = pytest.mark.urls("tests.chat.card_samples")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 STYLES = ROOT / "static" / "css" / "app.css"
 SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))

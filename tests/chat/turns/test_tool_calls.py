@@ -21,7 +21,7 @@ from tests.chat.filing_samples import annual_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DONE = {"content": "Done."}
-DOCS = Path(__file__).parents[2] / "docs" / "tools.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tools.md"
 
 
 def call(name: str, call_id: str, /, **arguments: Any) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from reasoning.events import ToolResult
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask, ended, events_of, owner_of, send
 from tests.chat.histories import restart
-from tests.chat.mcp_client.peer import PAGE, PAGE_TEXT, Peer, over_http
-from tests.chat.test_approval import taken_up
+from tests.chat.mcp.peer import PAGE, PAGE_TEXT, Peer, over_http
+from tests.chat.turns.test_approval import taken_up
 from tests.factories import abandon, sign_in_staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
