@@ -1,7 +1,7 @@
 """What is stored, by subject."""
 
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
-from chat.models.document import Collection, Document, DocumentPassage
+from chat.models.document import Collection, Document, DocumentPassage, PagePicture
 from chat.models.evaluation import Evaluation
 from chat.models.filing import Filing, Passage
 from chat.models.mcp import McpServer, McpTool
@@ -26,6 +26,7 @@ __all__ = [
     "McpServer",
     "McpTool",
     "ModelProfile",
+    "PagePicture",
     "Passage",
     "Project",
     "Prompt",

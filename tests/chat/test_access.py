@@ -54,6 +54,7 @@ def addresses(conversation: Conversation) -> list[str]:
         "<int:message_id>": str(conversation.queue.get().pk),
         "<id:collection_id>": str(conversation.owner.collections.get().pk),
         "<id:document_id>": str(Document.objects.get().pk),
+        "<int:page>": "1",
     }
     found = []
     for route in patterns(get_resolver().url_patterns):
