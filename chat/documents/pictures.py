@@ -6,6 +6,7 @@ A page is drawn in a process of its own with limits, as files are read, and is t
 from __future__ import annotations
 
 from functools import partial
+from threading import BoundedSemaphore
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -24,7 +25,10 @@ AT_ONCE = 2  # in a process of the server
 TIME_LIMIT_S = 10.0  # of processor time
 SLOW_ALLOWED = 5  # pages of a user that took too long or too much memory, in five minutes
 UNKNOWN_SIZE = (1_200, 1_697)  # A4, for documents that were read before sizes were stored
+WAIT_LIMIT_S = 30.0
 PROCESSES = idle_processes(AT_ONCE, niceness=NICENESS)
+# Taken before a file is decrypted: those who wait hold no copy of theirs.
+drawing = BoundedSemaphore(AT_ONCE)
 
 
 def has_pictures(document: Document) -> bool:
@@ -57,7 +61,7 @@ def picture(person: User, document: Document, page: int) -> ImageFile:
     if stored := documents.picture_of(document, page):
         return ImageFile(*stored)
     slow = AttemptLimit("slow-picture", str(person.pk), allowed=SLOW_ALLOWED)
-    if slow.is_used_up():
+    if slow.is_used_up() or not drawing.acquire(timeout=WAIT_LIMIT_S):
         return ImageFile(problem="busy")
     try:
         content = documents.content_of(document)
@@ -68,6 +72,8 @@ def picture(person: User, document: Document, page: int) -> ImageFile:
         found = ImageFile(problem="memory")
     except RenderTimeoutError:
         found = ImageFile(problem="slow")
+    finally:
+        drawing.release()
     if found.problem in {"memory", "slow"}:
         slow.take()
     documents.store_picture(document, page, found.content, found.problem)

@@ -9,7 +9,7 @@ from django.db import transaction
 from chat.eventlog import encryption
 from chat.models import Collection, Document, PagePicture
 
-MAX_PICTURES = 200  # of the documents of one person, and of the site's; up to about 400 KB each, scans 1 MB
+MAX_PICTURES = 200  # of the documents of one person, and of the site's; 100 to 400 KB each, of scans up to 1 MB
 
 
 def store(collection: Collection, name: str, content: bytes, **fields: Any) -> Document:

@@ -3,6 +3,7 @@
 import io
 import json
 import uuid
+from threading import BoundedSemaphore
 from typing import Any
 
 import pypdf
@@ -20,7 +21,6 @@ from chat.conversations.actions import purge
 from chat.documents import sources, worker
 from chat.documents.access import reader_of
 from chat.models import Collection, Document, DocumentPassage, PagePicture, Project
-from chat.processes import idle_processes
 from chat.tools.base import SearchQuery
 from reasoning.events import AssistantMessage
 from tests.chat.attached import make_form, make_pdf
@@ -394,7 +394,8 @@ def test_page_is_drawn_once_stored_encrypted_and_gone_with_its_document(client, 
     document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
     drawn = client.get(page_picture(document, 1)).content
     with monkeypatch.context() as patched:
-        patched.setattr("chat.documents.pictures.PROCESSES", idle_processes(0))  # nothing can be drawn any more
+        patched.setattr("chat.documents.pictures.WAIT_LIMIT_S", 0.01)
+        patched.setattr("chat.documents.pictures.drawing", BoundedSemaphore(0))  # nothing can be drawn any more
         assert client.get(page_picture(document, 1)).content == drawn
     stored = PagePicture.objects.get()
     assert Fernet(settings.CONTENT_KEYS[0]).decrypt(bytes(stored.sealed)) == drawn
@@ -467,8 +468,8 @@ def test_who_asks_for_many_slow_pages_has_to_wait(client, bob, of_site, monkeypa
 def test_page_is_asked_for_again_when_all_processes_are_at_work(client, collection, monkeypatch):
     document = load(collection, "one.pdf", make_pdf("Storage costs rise."))
     with monkeypatch.context() as patched:
-        patched.setattr("chat.processes.WAIT_LIMIT_S", 0.01)
-        patched.setattr("chat.documents.pictures.PROCESSES", idle_processes(0))
+        patched.setattr("chat.documents.pictures.WAIT_LIMIT_S", 0.01)
+        patched.setattr("chat.documents.pictures.drawing", BoundedSemaphore(0))
         assert client.get(page_picture(document, 1)).status_code == 503
 
     assert client.get(page_picture(document, 1)).status_code == 200
