@@ -138,3 +138,8 @@ def test_pages_of_a_pdf_are_drawn_when_they_are_shown(visit, offline):
     assert asked == []
     plain.submits(plain.page.get_by_role("link", name="Page 3 of two.pdf"))
     assert [url.rpartition("/")[2] for url in asked] == ["3.webp"]
+
+    demo.open("/documents/")  # other tests ask on this site
+    demo.submits(page.get_by_role("main").get_by_role("link", name="Pages"))
+    demo.submits(page.get_by_role("link", name="Delete collection"))
+    demo.submits(page.get_by_role("button", name="Delete"))
