@@ -43,7 +43,7 @@ SILENT = {
     *("chat:queued", "chat:system_prompt", "chat:prompts", "chat:attachment", "chat:attachment_file"),
     # the user's own files and their texts, and the site's
     *("chat:documents", "chat:collection", "chat:collection_delete"),
-    *("chat:document", "chat:document_file", "chat:document_delete"),
+    *("chat:document", "chat:document_file", "chat:document_page", "chat:document_delete"),
     "chat:conversation_collections",  # a setting
     *("chat:api_collections", "chat:api_collection", "chat:api_collection_documents", "chat:api_document"),
     *("chat:healthz", "chat:metrics", "chat:manifest"),

@@ -34,6 +34,7 @@ CHUNK_BYTES: Final = 1 << 20
 EVENTS: Final = "chat_event"
 ATTACHMENTS: Final = "chat_attachment"
 DOCUMENTS: Final = "chat_document"
+PICTURES: Final = "chat_pagepicture"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({FindingKind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {FindingKind.SECRET}
@@ -120,7 +121,7 @@ def rows_of(connection: BaseDatabaseWrapper, table: Table) -> Iterator[Mapping[s
     columns = ", ".join(quote(column) for column in table.columns)
     with connection.chunked_cursor() as cursor:
         cursor.execute(f"SELECT {columns} FROM {quote(table.name)}")  # noqa: S608 - names from the database, quoted
-        while rows := cursor.fetchmany(FILE_ROWS if table.name in {ATTACHMENTS, DOCUMENTS} else BATCH_ROWS):
+        while rows := cursor.fetchmany(FILE_ROWS if table.name in {ATTACHMENTS, DOCUMENTS, PICTURES} else BATCH_ROWS):
             for row in rows:
                 yield dict(zip(table.columns, row, strict=True))
 

@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 from chat.audit.rules import Finding, FindingKind, ThoughtMatcher, has_personal_data, is_fernet_token, leaves
 from chat.eventlog.maintenance import decrypted_payloads
 from chat.eventlog.serialization import PRIVATE_FIELDS
-from chat.models import Attachment, Checkpoint, Conversation, Document, Event, Turn
+from chat.models import Attachment, Checkpoint, Conversation, Document, Event, PagePicture, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import SECRETS_ONLY, Redactor
@@ -42,7 +42,12 @@ def scan_turns() -> Iterator[Finding]:
     for checkpoint in Checkpoint.objects.filter(sealed__isnull=False).iterator(chunk_size=BATCH_ROWS):
         if not is_fernet_token(bytes(checkpoint.sealed or b"")):
             yield Finding(CHECKPOINTS, str(checkpoint.pk), "sealed", FindingKind.UNSEALED)
-    for model, column in ((Attachment, "sealed_content"), (Attachment, "sealed_text"), (Document, "sealed_content")):
+    for model, column in (
+        (Attachment, "sealed_content"),
+        (Attachment, "sealed_text"),
+        (Document, "sealed_content"),
+        (PagePicture, "sealed"),
+    ):
         files = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for pk, sealed in files.iterator(chunk_size=2):
             if not is_fernet_token(bytes(sealed)):

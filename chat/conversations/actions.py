@@ -24,6 +24,7 @@ from chat.documents import collections
 from chat.documents.choice import clean_choice
 from chat.eventlog import branches
 from chat.eventlog.attachments import UnknownAttachmentError
+from chat.eventlog.documents import purge_pictures
 from chat.live.publish import publish_changes, publish_viewer_change
 from chat.models import Collection, Conversation, ConversationImport, Project, Turn
 from chat.url_converters import parse_id
@@ -257,9 +258,10 @@ def still_running() -> list[uuid.UUID]:
 def purge() -> int:
     """Delete from the database what can no longer be restored; return the number of conversations.
 
-    Files that were attached and never sent, and deleted messages, go with it.
+    Files that were attached and never sent, deleted messages, and pictures of deleted documents go with it.
     """
     uploads.purge_unsent()
+    purge_pictures()
     branches.purge_deleted(timezone.now() - UNDO_FOR)
     purgeable = deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
     # a running turn would go on writing rows of a conversation that no longer exists

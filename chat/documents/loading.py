@@ -175,6 +175,7 @@ def store(document: Document, found: FileText, texts: list[PassageText]) -> None
             problem=found.problem,
             title=found.title,
             pages=found.pages,
+            picture_sizes=found.picture_sizes,
             is_cut=found.is_cut,
             worker="",
             changed_at=timezone.now(),

@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from chat.documents.passages import SECTION_SEPARATOR
+from chat.documents.pictures import pictures_of
 from chat.filings.reader import (
     SEPARATOR,
     ReaderPart,
@@ -33,10 +34,11 @@ def document_sections(
     """
     found = document.passages.order_by("ordinal")
     passages = dict(enumerate(found[shown], start=shown.start or 0))
+    pictures = pictures_of(document, {passage.page for passage in passages.values()} - {0})
     sections: list[ReaderSection] = []
     page = 0
     names = enumerate(found.values_list("section", flat=True))
-    for number, (name, group) in enumerate(groupby(names, key=itemgetter(1)), start=1):
+    for section, (name, group) in enumerate(groupby(names, key=itemgetter(1)), start=1):
         places = [place for place, _name in group]
         own = []
         for place in places:
@@ -47,10 +49,12 @@ def document_sections(
                 if is_cited and quotes:
                     parts = (mark_part(part, quotes) for part in parts)
                 shown_page = passage.page if passage.page != page else 0
-                own.append(ReaderPassage(fragment, fragment.rpartition("-p")[2], tuple(parts), is_cited, shown_page))
+                number = fragment.rpartition("-p")[2]
+                picture = pictures.get(shown_page)
+                own.append(ReaderPassage(fragment, number, tuple(parts), is_cited, shown_page, picture))
                 page = passage.page
         title = name.rpartition(SECTION_SEPARATOR)[2]
-        sections.append(ReaderSection(f"section-{number}", name, title, places[0], tuple(own)))
+        sections.append(ReaderSection(f"section-{section}", name, title, places[0], tuple(own)))
     return tuple(sections)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from chat.eventlog import encryption
-from chat.models import Attachment, Checkpoint, Document, Event, McpServer, Share, StoredCard, Turn
+from chat.models import Attachment, Checkpoint, Document, Event, McpServer, PagePicture, Share, StoredCard, Turn
 from reasoning import redact_trace
 from reasoning.events import AssistantMessage, Reasoning, UserMessage
 from reasoning.trace import step_from_json, summary_from_trace
@@ -68,6 +68,7 @@ def rotate_keys() -> int:
         (Attachment, "sealed_text"),
         (Attachment, "sealed_content"),
         (Document, "sealed_content"),
+        (PagePicture, "sealed"),
         (McpServer, "sealed"),
         (Turn, "sealed_answers"),
     ):

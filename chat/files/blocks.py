@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +29,8 @@ class Details:
 
     title: str = ""
     pages: int = 0
+    # First page, width and height in pixels of each run of pages whose pictures have one size.
+    picture_sizes: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 class RefusedFileError(Exception):

@@ -99,6 +99,7 @@ class FileText(NamedTuple):
     blocks: tuple[Block, ...] = ()
     title: str = ""  # that the file states
     pages: int = 0  # 0: it has none
+    picture_sizes: tuple[tuple[int, int, int], ...] = ()  # as ``Details`` has them
     is_cut: bool = False
     problem: str = ""  # encrypted, pages, slow, busy, memory, unreadable, empty, scan, encoding
     is_costly: bool = False  # took long, for nothing
@@ -212,7 +213,13 @@ def read_blocks(media_type: str, content: bytes, max_chars: int, encoding: str =
         return FileText(problem="scan" if media_type == PDF else "empty")
     title = " ".join(storable_text(details.title).split())[:MAX_TITLE_CHARS]
     title = "" if title.casefold() in DEFAULT_TITLES else title
-    return FileText(blocks=tuple(blocks), title=title, pages=details.pages, is_cut=left < 0)
+    return FileText(
+        blocks=tuple(blocks),
+        title=title,
+        pages=details.pages,
+        picture_sizes=tuple(details.picture_sizes),
+        is_cut=left < 0,
+    )
 
 
 def storable_text(text: str) -> str:

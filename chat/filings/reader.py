@@ -54,6 +54,20 @@ class ReaderPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderPicture:
+    """A page of a document as a picture: where it is, what it shows, and its size in pixels.
+
+    ``problem`` says in words why it can't be drawn.
+    """
+
+    address: str
+    label: str
+    width: int
+    height: int
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReaderPassage:
     """One passage. ``id`` is the fragment that citations name; ``number`` counts passages within their section."""
 
@@ -62,6 +76,7 @@ class ReaderPassage:
     parts: tuple[ReaderPart, ...]
     is_cited: bool = False
     page: int = 0  # of the document, where this passage is the first of it that is shown
+    picture: ReaderPicture | None = None  # of that page
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What is stored, by subject."""
 
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
-from chat.models.document import Collection, Document, DocumentPassage
+from chat.models.document import Collection, Document, DocumentPassage, PagePicture
 from chat.models.evaluation import Evaluation
 from chat.models.mcp import McpServer, McpTool
 from chat.models.model_profile import LearnedFacts, ModelProfile
@@ -24,6 +24,7 @@ __all__ = [
     "McpServer",
     "McpTool",
     "ModelProfile",
+    "PagePicture",
     "Project",
     "Prompt",
     "QueuedMessage",

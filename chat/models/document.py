@@ -58,6 +58,8 @@ class Document(models.Model):
         _("content digest"), max_length=64
     )  # a file that is loaded again unchanged stays as it is
     pages = models.PositiveIntegerField(_("pages"), default=0)  # 0: it has none
+    # First page, width and height in pixels of each run of pages whose pictures have one size; None: not known.
+    picture_sizes = models.JSONField(null=True, editable=False)
     is_cut = models.BooleanField(_("only its beginning can be searched"), default=False)
     status = models.CharField(_("status"), max_length=10, choices=Status, default=Status.WAITING)
     problem = models.CharField(_("problem"), max_length=20, blank=True)  # as ``chat.files`` names it
@@ -107,3 +109,22 @@ class DocumentPassage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id}{self.anchor}"
+
+
+class PagePicture(models.Model):
+    """A page of a PDF as it was drawn, encrypted, or why it can’t be drawn: neither is tried again."""
+
+    # No constraint of the database: version 0.2.0 deletes documents too while both run, and doesn't know this table.
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="pictures", db_constraint=False)
+    page = models.PositiveIntegerField(_("page"))
+    digest = models.CharField(_("content digest"), max_length=64)  # of the file that was drawn
+    problem = models.CharField(_("problem"), max_length=20, blank=True)  # as ``chat.files`` names it
+    sealed = models.BinaryField(null=True, editable=False)  # None: there is a problem
+
+    class Meta:
+        verbose_name = _("picture of a page")
+        verbose_name_plural = _("pictures of pages")
+        constraints = (models.UniqueConstraint(fields=["document", "page"], name="document_picture_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.document_id} {self.page}"

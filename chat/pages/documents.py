@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -16,7 +17,8 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import content_disposition_header
+from django.utils.cache import get_conditional_response
+from django.utils.http import content_disposition_header, quote_etag
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -24,7 +26,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest, request_user
-from chat.documents import collections, loading, reader
+from chat.cards.page_slots import RETRY_AFTER_S, page_slot
+from chat.documents import collections, loading, pictures, reader
 from chat.documents.access import may_change, readable_collections, readable_documents, require_change
 from chat.eventlog import documents
 from chat.models import Collection, Document
@@ -179,5 +182,44 @@ def document_file(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseB
     response = HttpResponse(documents.content_of(found), content_type="application/octet-stream")
     disposition = content_disposition_header(as_attachment=True, filename=found.name)
     response.headers["Content-Disposition"] = disposition or "attachment"
+    response.headers["Content-Security-Policy"] = FILE_POLICY
+    return response
+
+
+@require_safe
+async def document_page(request: HttpRequest, document_id: uuid.UUID, page: int) -> HttpResponseBase:
+    """Return a page of a PDF as a picture, or in plain text why it can't be drawn."""
+    person = await sync_to_async(request_user)(request)
+    # Whoever asks for many pages waits here, without a thread of the server.
+    async with page_slot(f"pictures {person.pk}") as has_slot:
+        if not has_slot:
+            return no_picture("busy")
+        return await sync_to_async(page_picture)(request, document_id, page)
+
+
+def page_picture(request: HttpRequest, document_id: uuid.UUID, page: int) -> HttpResponseBase:
+    found = readable_documents(request_user(request).pk).filter(pk=document_id).first()
+    if found is None or not pictures.has_pictures(found) or not 1 <= page <= found.pages:
+        raise Http404
+    etag = quote_etag(f"{found.digest}-{page}")
+    response: HttpResponseBase | None = get_conditional_response(request, etag=etag)
+    if response is None:
+        try:
+            image = pictures.picture(request_user(request), found, page)
+        except Document.DoesNotExist:  # it was deleted meanwhile
+            raise Http404 from None
+        if image.problem:
+            return no_picture(image.problem)
+        response = HttpResponse(image.content, content_type="image/webp")
+    response.headers["Content-Security-Policy"] = FILE_POLICY
+    response.headers["ETag"] = etag
+    return response
+
+
+def no_picture(problem: str) -> HttpResponse:
+    response = HttpResponse(pictures.problem_text(problem), content_type="text/plain; charset=utf-8", status=422)
+    if problem == "busy":
+        response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
     response.headers["Content-Security-Policy"] = FILE_POLICY
     return response

@@ -78,6 +78,7 @@ urlpatterns = [
     path("documents/collections/<id:collection_id>/delete/", documents.delete_collection, name="collection_delete"),
     path("documents/<id:document_id>/", documents.document, name="document"),
     path("documents/<id:document_id>/file/", documents.document_file, name="document_file"),
+    path("documents/<id:document_id>/pages/<int:page>.webp", documents.document_page, name="document_page"),
     path("documents/<id:document_id>/delete/", documents.delete_document, name="document_delete"),
     path("filings/", filings.filing_list, name="filings"),
     path("filings/<slug:slug>/", filings.filing, name="filing"),

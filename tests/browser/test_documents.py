@@ -5,9 +5,13 @@ from playwright.sync_api import FilePayload, expect
 
 from tests.browser.looks import violations
 from tests.browser.upstream import calls, opening, reply, says
+from tests.chat.attached import make_pdf
 
 LEASE = FilePayload(
     name="lease.md", mimeType="text/markdown", buffer=b"# Lease\n\nIts lease ends on 30 June 2031, without an option."
+)
+PAGES = FilePayload(
+    name="two.pdf", mimeType="application/pdf", buffer=make_pdf("Storage costs rise.", "The lease ends.", "It is over.")
 )
 PROGRAM = FilePayload(name="tool.exe", mimeType="x/y", buffer=b"MZ\0")
 DROPPED = """() => {
@@ -91,3 +95,51 @@ def test_documents_are_added_chosen_and_deleted_without_script(visit, offline):
     expect(page.get_by_text("No answer cites it.")).to_be_visible()
     demo.submits(page.get_by_role("button", name="Delete"))
     expect(page.get_by_text("No documents yet.")).to_be_visible()
+
+
+def test_pages_of_a_pdf_are_drawn_when_they_are_shown(visit, offline):
+    demo = visit(offline)
+    page = demo.page
+    demo.open("/documents/")
+    page.get_by_label("Name").fill("Pages")
+    demo.submits(page.get_by_role("button", name="Create collection"))
+    page.get_by_label("Add documents").set_input_files([PAGES])
+    expect(page.locator("[data-status=ready]")).to_contain_text("two.pdf")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/pages/" in request.url else None)
+    reason = "This page can’t be shown as a picture: it takes too long to draw."
+    demo.watch.expected += ["status of 422"]
+    page.route(
+        "**/pages/2.webp",
+        lambda route: route.fulfill(status=422, content_type="text/plain; charset=utf-8", body=reason),
+    )
+    demo.submits(page.get_by_role("main").get_by_role("link", name="two.pdf", exact=True))
+    shown, last = (page.get_by_role("img", name=f"Page {number} of two.pdf") for number in (1, 3))
+
+    page.get_by_text("Show page").nth(0).click()
+
+    box = shown.bounding_box()
+    page.wait_for_function("image => image.naturalWidth === 1200", arg=shown.element_handle())
+    assert shown.bounding_box() == box  # nothing moves when the picture comes
+    assert [url.rpartition("/")[2] for url in asked] == ["1.webp"]
+    expect(last).not_to_be_visible()
+    page.get_by_text("Show page").nth(1).click()
+    expect(page.locator("[data-passage]").nth(1)).to_contain_text(reason)
+    expect(page.locator("[data-passage]").nth(1)).to_contain_text("The lease ends.")
+    assert violations(page) == []
+
+    plain = visit(offline, java_script_enabled=False)
+    # Of the page that a browser makes around a picture: it may do nothing.
+    plain.watch.expected += ["inline style", "Blocked script execution"]
+    plain.page.on("request", lambda request: asked.append(request.url) if "/pages/" in request.url else None)
+    asked.clear()
+    plain.open(page.url)
+    plain.page.get_by_text("Show page").nth(2).click()
+    assert asked == []
+    plain.submits(plain.page.get_by_role("link", name="Page 3 of two.pdf"))
+    assert [url.rpartition("/")[2] for url in asked] == ["3.webp"]
+
+    demo.open("/documents/")  # other tests ask on this site
+    demo.submits(page.get_by_role("main").get_by_role("link", name="Pages"))
+    demo.submits(page.get_by_role("link", name="Delete collection"))
+    demo.submits(page.get_by_role("button", name="Delete"))

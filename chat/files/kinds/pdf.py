@@ -1,13 +1,17 @@
-"""The text layer of PDFs by PDFium: pages, paragraphs, headings by the outline and by their type, and forms."""
+"""PDFs by PDFium: their text layer with pages, paragraphs, headings by the outline and by their type, and forms.
+
+Also pictures of their pages.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import io
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from typing import NamedTuple
 
@@ -26,6 +30,8 @@ _PARAGRAPH_GAP = 0.5  # of the height of a line, above the first one of a paragr
 _MAX_REPEATED_SHARE = 0.2  # of the pages: what is on more is a running title
 _MAX_BOOKMARKS = 5_000
 _MAX_ANNOTATIONS = 1_000  # of a page
+# Of a picture. A page is as wide as that, unless it is so long that it would be too high.
+_PICTURE_WIDTH_PX, _PICTURE_HEIGHT_PX = 1_200, 2_400
 _ROW = re.compile(r"\S.*?(?:\s+[$€£(]*[-–]?\d[\d.,]*[%)]*){2,}")  # figures at the end
 _SENTENCE_END = re.compile(r"[.!?:;][\"”’)]?$")
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -47,13 +53,7 @@ class Line(NamedTuple):
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
-    content = content[max(0, content.find(_START)) :]
-    try:
-        document = pdfium.PdfDocument(content)
-    except pdfium.PdfiumError as error:
-        is_locked = error.err_code in {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}
-        raise RefusedFileError("encrypted" if is_locked else "unreadable") from error
-    with closing(document):
+    with opened(content) as document:
         details.pages = len(document)
         if details.pages > MAX_PDF_PAGES:
             raise RefusedFileError("pages")
@@ -63,6 +63,9 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
         for number in range(1, details.pages + 1):
             page = document[number - 1]
             with closing(page), closing(page.get_textpage()) as textpage:
+                size = picture_size(page)
+                if not details.picture_sizes or details.picture_sizes[-1][1:] != size:
+                    details.picture_sizes.append((number, *size))
                 lines[number] = list(lines_of(textpage, number))
                 has_form = has_form or has_notes(page)
         form = None
@@ -78,6 +81,44 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
                 yield Block(values, page=number)
         if form and (values := form.values_elsewhere()):
             yield Block(values, page=details.pages)
+
+
+@contextmanager
+def opened(content: bytes) -> Iterator[pdfium.PdfDocument]:
+    """Open a PDF. Raises RefusedFileError."""
+    content = content[max(0, content.find(_START)) :]
+    try:
+        document = pdfium.PdfDocument(content)
+    except pdfium.PdfiumError as error:
+        is_locked = error.err_code in {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}
+        raise RefusedFileError("encrypted" if is_locked else "unreadable") from error
+    with closing(document):
+        yield document
+
+
+def draw(content: bytes, number: int) -> bytes:
+    """Return a WebP picture of a page, with what is filled in and noted on it. Raises RefusedFileError, PdfiumError."""
+    with opened(content) as document:
+        if document.get_formtype() != raw.FORMTYPE_NONE:
+            document.init_forms()  # else fields are empty; scripts of a form aren't run: this PDFium has no interpreter
+        with closing(document[number - 1]) as page, closing(page.render(scale=picture_scale(page))) as bitmap:
+            out = io.BytesIO()
+            bitmap.to_pil().save(out, "WEBP", quality=80, method=2)
+            return out.getvalue()
+
+
+def picture_size(page: pdfium.PdfPage) -> tuple[int, int]:
+    """Return width and height in pixels of a page's picture."""
+    scale = picture_scale(page)
+    width, height = (max(1, round(side * scale)) for side in page.get_size())
+    return width, height
+
+
+def picture_scale(page: pdfium.PdfPage) -> float:
+    """Return how many pixels a picture has for a point of its page."""
+    width, height = (max(1.0, side) for side in page.get_size())
+    scale: float = min(_PICTURE_WIDTH_PX / width, _PICTURE_HEIGHT_PX / height)
+    return scale
 
 
 def lines_of(textpage: pdfium.PdfTextPage, page: int) -> Iterator[Line]:

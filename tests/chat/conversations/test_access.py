@@ -8,10 +8,11 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from chat.eventlog.documents import store
+from chat.files.extraction import PDF
 from chat.models import Attachment, Collection, Conversation, Document, Feedback, QueuedMessage, Share, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
-from tests.chat.attached import attach
+from tests.chat.attached import attach, make_pdf
 from tests.factories import client_of, make_answer, make_conversation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spec("product 14")]
@@ -31,7 +32,8 @@ def conversation(alice):
     attach(conversation)
     QueuedMessage.objects.create(conversation=conversation, text="Later?", priority=QueuedMessage.Priority.HELD)
     create_link(alice, conversation, Choice(summary=True, trace=True, thinking=True), days=7)
-    store(alice.collections.create(name="Papers"), "lease.txt", b"The lease ends.", digest="", media_type="text/plain")
+    read = {"media_type": PDF, "pages": 1, "status": Document.Status.READY}
+    store(alice.collections.create(name="Papers"), "lease.pdf", make_pdf("The lease ends."), digest="", **read)
     return conversation
 
 
@@ -54,6 +56,7 @@ def addresses(conversation: Conversation) -> list[str]:
         "<int:message_id>": str(conversation.queue.get().pk),
         "<id:collection_id>": str(conversation.owner.collections.get().pk),
         "<id:document_id>": str(Document.objects.get().pk),
+        "<int:page>": "1",
     }
     found = []
     for route in patterns(get_resolver().url_patterns):

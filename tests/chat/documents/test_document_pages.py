@@ -1,20 +1,29 @@
 """The pages of people's documents: collections, uploads and their state, the reader, originals, and who may what."""
 
+import io
 import json
+import uuid
+from threading import BoundedSemaphore
 from typing import Any
 
+import pypdf
 import pytest
+from cryptography.fernet import Fernet
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 from lxml.html import fromstring
+from PIL import Image
 
 from accounts.models import User
+from chat.audit.scan import scan_database
+from chat.conversations.actions import purge
 from chat.documents import sources, worker
 from chat.documents.access import reader_of
-from chat.models import Collection, Document, DocumentPassage, Project
+from chat.models import Collection, Document, DocumentPassage, PagePicture, Project
 from chat.tools.base import SearchQuery
 from reasoning.events import AssistantMessage
-from tests.chat.attached import make_pdf
+from tests.chat.attached import make_form, make_pdf
 from tests.chat.card_samples import words
 from tests.chat.document_samples import accept, load, word
 from tests.chat.shared_talk import unzipped
@@ -301,3 +310,166 @@ def test_staff_list_documents_without_their_texts(collection):
     assert "lease.md" in listed.text
     assert "412 pallets" not in listed.text + shown.text
     assert staff.post("/admin/chat/document/add/").status_code == 403
+
+
+def page_picture(document: Document, page: int) -> str:
+    return f"{document.get_absolute_url()}pages/{page}.webp"
+
+
+def shown_pages(client: Client, document: Document) -> list[tuple[str, ...]]:
+    """Return address, alternative text and size of the pictures in a reader."""
+    images = fromstring(client.get(document.get_absolute_url()).text).xpath("//*[@data-passage]//details//img")
+    assert {image.get("loading") for image in images} <= {"lazy"}
+    return [tuple(image.get(name) for name in ("src", "alt", "width", "height")) for image in images]
+
+
+def test_reader_shows_pages_of_a_pdf_as_pictures(client, collection):
+    document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
+    address = page_picture(document, 2)
+
+    answer = client.get(address)
+
+    assert shown_pages(client, document)[1] == (address, "Page 2 of two.pdf", "1200", "1600")
+    with Image.open(io.BytesIO(answer.content)) as image:
+        assert (image.format, image.size) == ("WEBP", (1200, 1600))
+        assert image.convert("L").getextrema()[0] < 64  # ink
+    assert answer["Content-Type"] == "image/webp"
+    assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Cache-Control"] == "private, no-cache"
+    assert client.get(address, headers={"If-None-Match": answer["ETag"]}).status_code == 304
+
+
+@pytest.mark.parametrize(("width", "height", "size"), [(14_400, 20, (1200, 2)), (20, 14_400, (3, 2400))])
+def test_picture_of_an_odd_page_is_bounded(client, collection, width, height, size):
+    writer = pypdf.PdfWriter(io.BytesIO(make_pdf("Storage costs rise.", "The lease ends.")))
+    writer.pages[1].mediabox = pypdf.generic.RectangleObject((0, 690, width, 690 + height))
+    out = io.BytesIO()
+    writer.write(out)
+    document = load(collection, "odd.pdf", out.getvalue())
+
+    answer = client.get(page_picture(document, 2))
+
+    with Image.open(io.BytesIO(answer.content)) as image:
+        assert all(abs(drawn - most) <= 1 for drawn, most in zip(image.size, size, strict=True))
+
+
+def test_picture_shows_what_a_form_was_filled_in_with(client, collection):
+    blank, filled = (
+        load(
+            collection,
+            f"{name}.pdf",
+            make_form(
+                [{"/FT": "/Tx", "/T": "Name", "/V": value, "/Rect": [50, 500, 300, 530], "/DA": "/Helv 14 Tf 0 g"}]
+            ),
+        )
+        for name, value in (("blank", ""), ("filled", "Ada Lovelace"))
+    )
+
+    assert client.get(page_picture(blank, 1)).content != client.get(page_picture(filled, 1)).content
+
+
+def test_pages_that_nobody_may_see_or_that_are_none_are_not_found(bob, client, collection, of_site):
+    document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
+    text = load(collection, "lease.md", LEASE)
+    rules = load(of_site, "rules.pdf", make_pdf("Rules."))
+    again = load(collection, "again.pdf", make_pdf("Storage."))
+    accept(collection, "again.pdf", make_pdf("Another text."))
+
+    assert client_of(bob).get(page_picture(rules, 1)).status_code == 200
+    for who, address in (
+        (client_of(bob), page_picture(document, 1)),
+        (client, page_picture(document, 0)),
+        (client, page_picture(document, 3)),
+        (client, page_picture(document, 10**30)),
+        (client, page_picture(text, 1)),
+        (client, page_picture(again, 1)),  # passages are still those of the copy before
+    ):
+        assert who.get(address).status_code == 404
+    assert Client().get(page_picture(rules, 1)).status_code == 302
+    assert (shown_pages(client, text), shown_pages(client, again)) == ([], [])
+
+
+def test_page_is_drawn_once_stored_encrypted_and_gone_with_its_document(client, collection, settings, monkeypatch):
+    document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
+    drawn = client.get(page_picture(document, 1)).content
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.documents.pictures.WAIT_LIMIT_S", 0.01)
+        patched.setattr("chat.documents.pictures.drawing", BoundedSemaphore(0))  # nothing can be drawn any more
+        assert client.get(page_picture(document, 1)).content == drawn
+    stored = PagePicture.objects.get()
+    assert Fernet(settings.CONTENT_KEYS[0]).decrypt(bytes(stored.sealed)) == drawn
+    assert [*scan_database()] == []
+
+    load(collection, "two.pdf", make_pdf("Another text."))
+    assert not PagePicture.objects.exists()
+    assert client.get(page_picture(document, 1)).content != drawn
+    client.post(f"{document.get_absolute_url()}delete/")
+    assert not PagePicture.objects.exists()
+    assert client.get(page_picture(document, 1)).status_code == 404
+
+
+def test_pictures_are_few_and_those_of_deleted_accounts_and_documents_go(client, collection, monkeypatch):
+    monkeypatch.setattr("chat.eventlog.documents.MAX_PICTURES", 2)
+    document = load(collection, "three.pdf", make_pdf("One.", "Two.", "Three."))
+    for page in (1, 2, 3):
+        client.get(page_picture(document, page))
+    assert {picture.page for picture in PagePicture.objects.all()} == {2, 3}
+
+    PagePicture.objects.create(document_id=uuid.uuid4(), page=1, digest="")  # as version 0.2.0 would leave it
+    purge()
+    assert {picture.document for picture in PagePicture.objects.all()} == {document}
+    client.post("/data/delete-account/", {"password": PASSWORD})
+    assert not PagePicture.objects.exists()
+
+
+def test_keys_of_pictures_are_rotated(client, collection, settings):
+    document = load(collection, "one.pdf", make_pdf("Storage costs rise."))
+    drawn = client.get(page_picture(document, 1)).content
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
+
+    call_command("rotate_keys")
+
+    settings.CONTENT_KEYS = settings.CONTENT_KEYS[:1]
+    assert client.get(page_picture(document, 1)).content == drawn
+
+
+def test_page_that_takes_too_long_says_so_once_and_keeps_its_text(client, collection, monkeypatch):
+    document = load(collection, "two.pdf", make_pdf("Storage costs rise.", "The lease ends."))
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.documents.pictures.TIME_LIMIT_S", 0.000_001)
+        failed = client.get(page_picture(document, 1))
+
+    assert (failed.status_code, failed["Content-Type"]) == (422, "text/plain; charset=utf-8")
+    assert failed.text == "This page can’t be shown as a picture: it takes too long to draw."
+    assert client.get(page_picture(document, 1)).text == failed.text  # it is not tried again
+    page = client.get(document.get_absolute_url())
+    assert failed.text in texts(page, "//*[@data-passage]//details/p")
+    assert "Storage costs rise." in texts(page, "//*[@data-passage]/p")
+    assert [address for address, *_ in shown_pages(client, document)] == [page_picture(document, 2)]
+    assert client.get(page_picture(document, 2)).status_code == 200
+
+
+def test_who_asks_for_many_slow_pages_has_to_wait(client, bob, of_site, monkeypatch):
+    document = load(of_site, "rules.pdf", make_pdf("One.", "Two."))
+    monkeypatch.setattr("chat.documents.pictures.SLOW_ALLOWED", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.documents.pictures.TIME_LIMIT_S", 0.000_001)
+        client.get(page_picture(document, 1))
+
+    refused = client.get(page_picture(document, 2))
+
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert "Try again in a moment." in refused.text
+    assert client_of(bob).get(page_picture(document, 2)).status_code == 200
+    assert client.get(page_picture(document, 2)).status_code == 200  # it is drawn by now
+
+
+def test_page_is_asked_for_again_when_all_processes_are_at_work(client, collection, monkeypatch):
+    document = load(collection, "one.pdf", make_pdf("Storage costs rise."))
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.documents.pictures.WAIT_LIMIT_S", 0.01)
+        patched.setattr("chat.documents.pictures.drawing", BoundedSemaphore(0))
+        assert client.get(page_picture(document, 1)).status_code == 503
+
+    assert client.get(page_picture(document, 1)).status_code == 200
