@@ -340,11 +340,13 @@ class TurnManager:
         )
         if started.before:
             await live.restore(started.before, turn.thinking_ms)
-        run = self._runs[turn.conversation_id, turn.is_beside] = TurnRun(started, live, self._deliver_scratchpad)
-        metrics.TURNS_RUNNING.set(len(self._runs))
+        run = TurnRun(started, live, self._deliver_scratchpad)
         if started.before:  # pages of other processes read it there
             run.has_checkpoint = True
+            # Before the heartbeat knows the run: a turn that can't begin would keep its lease for good.
             await database_sync_to_async(write.save_checkpoints)({turn.pk: run.released()})
+        self._runs[turn.conversation_id, turn.is_beside] = run
+        metrics.TURNS_RUNNING.set(len(self._runs))
         task = self.spawn(self._run(run))
         self._run_tasks.add(task)
         task.add_done_callback(self._run_tasks.discard)

@@ -16,6 +16,7 @@ from chat.turns import finish, queue
 from chat.turns.manager import turn_manager
 from reasoning.events import AssistantMessage, TurnStatus
 from reasoning.prompt import CONTINUE
+from reasoning.visibility import Visibility
 from tests.chat.asking import ask, ended, following, owner_of, until
 from tests.factories import client_of, end_turn, make_turn, open_turn
 
@@ -96,6 +97,27 @@ async def test_rest_is_joined_to_the_cut_answer_in_the_same_turn(upstream, alice
     assert str(render_answer(text + rest, ())) in page
     assert page.count('data-role="user"') == 1
     assert f'action="{address(turn)}"' not in page
+
+
+@pytest.mark.spec("product 41")
+async def test_thinking_of_both_parts_is_kept(upstream, conversation):
+    upstream.script(
+        [
+            {"reasoning": "I count.", "content": "one, tw", "finish": "length"},
+            {"reasoning": "I go on.", "content": "o, three"},
+        ]
+    )
+    turn = await ask(conversation)
+
+    answer = await (await owner_of(conversation)).post(address(turn))
+
+    assert answer.status_code == 303
+    turn = await ended(conversation)
+    record = (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    thinking = await database_sync_to_async(eventlog.thinking_for)(turn, Visibility(thinking="whole"))
+    assert (turn.status, record.answer) == ("completed", "one, two, three")
+    assert thinking is not None
+    assert thinking.text == "I count.\n\nI go on."
 
 
 @pytest.mark.spec("product 41")
