@@ -133,6 +133,7 @@ document.adoptedStyleSheets.push(cardHeights, workRoom);
 
 const LIVE = "#messages > [data-status=streaming], #messages > .comparison [data-status=streaming]";
 const works = new Map(); // card -> the height that is reserved for its panel
+const watched = new WeakSet(); // the parts of these cards whose sizes are observed
 
 const liveCards = () => [...chat.querySelectorAll(LIVE)];
 
@@ -163,17 +164,23 @@ const resizes = new ResizeObserver((entries) => {
 
 const forgetWork = (card) => {
   works.delete(card);
-  [...card.children].forEach((part) => resizes.unobserve(part));
+  for (const part of card.children) {
+    watched.delete(part);
+    resizes.unobserve(part);
+  }
 };
 
-// Returns a card that is being written, if there is one.
+// Returns a card that is being written, if there is one. Behind a reload its parts are swapped for newer ones.
 const keepWorkBelowText = () => {
   const cards = liveCards();
   for (const card of works.keys()) if (!card.isConnected) forgetWork(card);
   for (const card of cards) {
-    if (works.has(card)) continue;
-    works.set(card, -1);
-    [...card.children].forEach((part) => resizes.observe(part));
+    if (!works.has(card)) works.set(card, -1);
+    for (const part of card.children) {
+      if (watched.has(part)) continue; // to observe it again would place the work for nothing
+      watched.add(part);
+      resizes.observe(part);
+    }
   }
   return cards.at(-1);
 };

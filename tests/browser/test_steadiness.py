@@ -123,6 +123,30 @@ def test_end_of_an_answer_comes_into_view_unless_its_reader_left(visit, connecte
 
 
 @pytest.mark.slow
+def test_toggles_stay_below_the_text_that_grows_after_a_reload(visit, connected, model):
+    written = reply(
+        thinks("Hm. "), says(opening(), "One begins "), waits("more"), says("and ends.\n\n" * 9), waits("rest")
+    )
+    model.script([written])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Where are you?").streams()
+    expect(card.answer).to_contain_text("One begins")
+    demo.page.reload()
+    card.streams()
+    expect(card.answer).to_contain_text("One begins")
+
+    model.release("more")
+
+    expect(card.answer.get_by_text("and ends.")).to_have_count(9)
+    demo.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert gap_below_text(card) >= 0
+    card.streams()
+    model.release("rest")
+    card.ends()
+
+
+@pytest.mark.slow
 def test_toggles_stay_below_the_text_that_grows_and_panels_open_downwards(visit, connected, model):
     written = reply(
         thinks("One thought. " * 40),
