@@ -33,9 +33,12 @@ DECODED = ("text/",)  # media types whose encoding matters begin so
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")  # what browsers and models both take
 MAX_PDF_PAGES = 2_000
 TIME_LIMIT_S, COSTLY_S = 10.0, 2.0  # of processor time
-# What programs write where nobody gave a title.
-DEFAULT_TITLES = frozenset(
-    {"word document", "powerpoint presentation", "excel workbook", "untitled", "untitled document", "presentation"}
+# What programs write where nobody gave a title: their own words, an address, or the name of the file that they printed.
+DEFAULT_TITLE = re.compile(
+    r"(?:word document|(?:powerpoint )?presentation|excel workbook|untitled(?: document)?|document\d*"
+    r"|microsoft (?:word|excel|powerpoint) - .*|(?:about|file|data|blob|https?):\S*"
+    r"|\S*\.(?:docx?|xlsx?|pptx?|odt|rtf|indd|qxd|tex|dvi|html?|pdf))",
+    re.IGNORECASE,
 )
 MAX_TITLE_CHARS = 300
 
@@ -212,7 +215,7 @@ def read_blocks(media_type: str, content: bytes, max_chars: int, encoding: str =
     if not any(block.text.strip() for block in blocks):
         return FileText(problem="scan" if media_type == PDF else "empty")
     title = " ".join(storable_text(details.title).split())[:MAX_TITLE_CHARS]
-    title = "" if title.casefold() in DEFAULT_TITLES else title
+    title = "" if DEFAULT_TITLE.fullmatch(title) else title
     return FileText(
         blocks=tuple(blocks),
         title=title,

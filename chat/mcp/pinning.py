@@ -46,8 +46,8 @@ def definition(description: str | None, input_schema: Any, output_schema: Any) -
 
 
 def shown(value: Any) -> str:
-    """Return a value as indented JSON, as staff look at it: characters that can't be seen are escaped."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    """Return a text, or another value as indented JSON, as staff look at it: what can't be seen is escaped."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 

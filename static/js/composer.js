@@ -23,7 +23,9 @@ const attached = document.getElementById("attached");
 const isUploading = () => composer.querySelector("[data-uploading]") !== null;
 
 const updateComposer = () => {
+  const isSentByKeyboard = sendButton.matches(":focus-visible"); // a disabled button has no focus
   sendButton.disabled = !textarea.value.trim() || isUploading();
+  if (isSentByKeyboard && sendButton.disabled) textarea.focus();
   const { limit, tooLong } = textarea.dataset;
   textarea.setCustomValidity(isTooLong(textarea.value, Number(limit)) ? tooLong : "");
   const error = document.getElementById("composer-error");

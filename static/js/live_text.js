@@ -181,6 +181,7 @@ const keepWorkBelowText = () => {
       watched.add(part);
       resizes.observe(part);
     }
+    placeWork(card); // the observer may be told of a summary only after it was painted
   }
   return cards.at(-1);
 };

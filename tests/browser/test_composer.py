@@ -124,6 +124,21 @@ def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(visit,
     assert model.requests()[0]["body"]["messages"][-1]["content"] == "one\n日本"
 
 
+def test_message_that_is_sent_by_its_button_leaves_the_focus_in_the_composer(visit, connected, model):
+    model.script([plain("It came.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.composer.fill("one")
+    send = demo.page.get_by_role("button", name="Send", exact=True)
+    while not send.evaluate("button => button === document.activeElement"):
+        demo.page.keyboard.press("Tab")
+
+    demo.page.keyboard.press("Enter")
+
+    expect(demo.page.locator("[data-answer]")).to_have_text("It came.")
+    expect(demo.composer).to_be_focused()
+
+
 def test_escape_closes_a_dialog_first_and_then_stops_the_answer(visit, connected, model):
     model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
     demo = visit(connected)

@@ -44,6 +44,7 @@ def test_staff_allow_a_tool_and_its_question_is_answered_on_the_card(visit, serv
     demo.page.get_by_role("button", name="Allow", exact=True).click()
     expect(panel).to_contain_text("Where shall it run?")
     assert violations(demo.page) == []
+    expect(panel.get_by_label("Region")).to_have_value("")  # nobody sends a choice that they didn't make
     panel.get_by_label("Region").select_option(label="Europe")
     panel.get_by_label("Size").fill("5")
     photograph(demo.page, "mcp-question")

@@ -123,10 +123,18 @@ def test_title_and_pages_are_those_that_the_file_states(collection):
     assert (document.title, document.pages, document.is_cut) == ("Site report", 2, False)
 
 
-def test_title_that_no_person_gave_is_none(collection):
-    page = b"<html><head><title>Word Document</title></head><p>The lease.</p></html>"
+@pytest.mark.parametrize(
+    ("title", "is_given"),
+    [
+        *((title, False) for title in ("Word Document", "Untitled", "Document1", "about:blank", "lease_v2.docx")),
+        *((title, False) for title in ("Microsoft Word - lease.docx", "https://docs.example/lease?page=1")),
+        *((title, True) for title in ("Documents of 2031", "Lease: first draft", "What is in lease.docx", "A.1 Terms")),
+    ],
+)
+def test_title_that_no_person_gave_is_none(collection, title, is_given):
+    page = f"<html><head><title>{title}</title></head><p>The lease.</p></html>".encode()
 
-    assert str(load(collection, "lease.html", page)) == "lease.html"
+    assert str(load(collection, "lease.html", page)) == (title if is_given else "lease.html")
 
 
 def test_value_that_was_typed_into_a_form_is_found_on_its_page(collection):
