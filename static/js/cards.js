@@ -296,6 +296,7 @@ const openReader = async (link) => {
   const top = link.getBoundingClientRect().top;
   if (!reader.contains(link)) openedFrom = link;
   htmx.swap(reader, await response.text(), { swapStyle: "innerHTML" });
+  if (reader.querySelector("[data-page-picture]")) import("./page_pictures.js");
   reader.hidden = false;
   // The column beside it is narrower now: the link stays where it was.
   scrollBy(0, link.getBoundingClientRect().top - top);
