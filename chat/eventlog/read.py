@@ -84,7 +84,7 @@ def thinking_of(turns: Sequence[Turn], sees: Visibility) -> dict[uuid.UUID, Thin
         if whole := "\n\n".join(texts):
             shown = redact_text(whole) if sees.thinking == "whole" else _redacted_start(whole, EXCERPT_CHARS + 1)
             text, truncated = sees.thinking_text(shown)
-            # A plain string: checkpoints hold it as JSON, which is not written of subclasses of it.
+            # A plain str: checkpoints are stored as JSON, and msgspec encodes no SafeText.
             found[turn_id] = ThinkingText(str(text), estimate_tokens(whole), truncated)
     return found
 
