@@ -1,6 +1,7 @@
 """The states of the page that are looked at for one thing or another, by name: each brings a person there."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -265,7 +266,7 @@ def _share_page(person: Person) -> None:
     person.submits(person.page.get_by_role("button", name="Create link"))
 
 
-def _imports(name: str, content: str, outcome: str) -> Callable[[Person], None]:
+def _imports(name: str, content: str, outcome: str | re.Pattern[str]) -> Callable[[Person], None]:
     def go(person: Person) -> None:
         person.open("/data/import/")
         file = FilePayload(name=name, mimeType="application/json", buffer=content.encode())
@@ -377,7 +378,7 @@ SETTINGS: States = {
     **{"reasoning": _at("/accounts/settings/reasoning/"), "tokens": _token, "prompts": _prompt, "data": _at("/data/")},
     **{"refused password": _refused_password, "import": _at("/data/import/")},
     "refused import": _imports("notes.json", "[]", "There is no conversation in it."),
-    "imported": _imports("conversations.json", CHATGPT, "imported"),
+    "imported": _imports("conversations.json", CHATGPT, re.compile("conversations? (was|were) imported")),
 }
 CHAT: States = {**ANSWERS, **COMPOSER, **PAGES, **SETTINGS}
 STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language
