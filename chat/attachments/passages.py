@@ -13,6 +13,8 @@ from django.urls import reverse
 from chat.eventlog import attachments
 from chat.files.blocks import PAGE_BREAK
 from chat.models.passages import search_terms
+from chat.search.ranking import Relevance
+from chat.search.search_text import query_terms
 from reasoning.citations import Source
 
 TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
@@ -76,19 +78,14 @@ def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
 
 
 def search(texts: Sequence[AttachedText], query: str) -> tuple[Source, ...]:
-    """Return the passages that share most words with a query, best first."""
-    # the last letters are cut in place of stemming: "covenant" finds "covenants"
-    # At least four letters, so that a short word doesn't match everything.
-    stems = [re.escape(term[: max(4, len(term) - 2)]) for term in search_terms(query)]
-    if not stems:
-        return ()
-    pattern = re.compile(rf"\b({'|'.join(stems)})", re.IGNORECASE)
-    scored = []
-    for place, one in enumerate(texts):
-        for passage in passages_of(one.text):
-            words = {found.lower() for found in pattern.findall(passage.text)}
-            if words:
-                scored.append((-len(words), place, passage.number, found_passage(one, passage)))
+    """Return the passages that share words with a query, best first."""
+    relevance = Relevance(query_terms(search_terms(query)))
+    scored = [
+        (-score, place, passage.number, found_passage(one, passage))
+        for place, one in enumerate(texts)
+        for passage in passages_of(one.text)
+        if (score := relevance.of(passage.text))
+    ]
     return tuple(found for *_rank, found in sorted(scored, key=lambda each: each[:3])[:MAX_FOUND])
 
 

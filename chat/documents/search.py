@@ -22,9 +22,13 @@ _ADDRESS = re.compile(
 def search_passages(query: SearchQuery, reader: Reader) -> SearchResult:
     """Return the passages that answer best, best first, and how many documents were searched."""
     documents = Document.objects.filter(collection__in=reader.collections, status=Document.Status.READY)
-    found = DocumentPassage.objects.filter(document__in=documents).search(query.text, reader.collections)
+    readable = DocumentPassage.objects.filter(document__in=documents)
     limit = max(1, min(query.limit, MAX_RESULTS))
-    passages = found.select_related("document").defer("document__sealed_content")[:limit]
+    passages = (
+        readable.select_related("document")
+        .defer("document__sealed_content")
+        .best(query.text, limit, reader.collections)
+    )
     return SearchResult(passages=tuple(source_of(passage) for passage in passages), documents=documents.count())
 
 

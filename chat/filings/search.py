@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from chat.filings.models import Filing, Passage
 from chat.models.passages import search_terms
-from chat.search.search_text import marking_pattern, query_terms
+from chat.search.search_text import marking_pattern, query_terms, stem
 from chat.tools.base import SearchQuery, SearchResult
 from reasoning.citations import Source
 
@@ -61,14 +61,13 @@ def search_passages(query: SearchQuery) -> SearchResult:
     passages = (
         Passage.objects.filter(filing__in=filings) if query.form or companies is not None else Passage.objects.all()
     )
-    # The queryset hides which database ranks.
     passages = passages.select_related("filing")
     # Else one company could fill the list.
     if companies and len(companies) > 1:  # the best of each in turn
-        by_company = [list(passages.filter(filing__company=one).search(query.text)[:limit]) for one in companies]
+        by_company = [passages.filter(filing__company=one).best(query.text, limit) for one in companies]
         found = [one for one in chain.from_iterable(zip_longest(*by_company)) if one is not None][:limit]
     else:
-        found = list(passages.search(query.text)[:limit])
+        found = passages.best(query.text, limit)
     terms = search_terms(query.text)
     return SearchResult(
         passages=tuple(found_passage(passage, terms) for passage in found),
@@ -182,7 +181,7 @@ def snippet(text: str, terms: Iterable[str]) -> str:
     if len(line) <= SNIPPET_MAX_CHARS:
         return line
     # The window that holds most different words, the first of equals.
-    stems = [term[: max(4, len(term) - 2)] for term in query_terms(terms)]
+    stems = [stem(term) for term in query_terms(terms)]
     pattern = re.compile(marking_pattern(stems), re.IGNORECASE) if stems else None
     places = [(found.start(), found[0].lower()) for found in pattern.finditer(line)] if pattern else []
 

@@ -1,7 +1,7 @@
 """Passages of documents that can be searched: FTS5 on SQLite, ``tsvector`` on PostgreSQL.
 
-``Passage.objects.filter(filing__form="10-K").search("risk factors")`` returns passages annotated with ``score``, best
-first. Words are joined by OR and always quoted, so user input is never search syntax. The database engine ranks.
+``Passage.objects.filter(filing__form="10-K").best("risk factors", 5)`` returns the passages that fit best, in the same
+order on both. Words are joined by OR and always quoted, so user input is never search syntax.
 ``chat.search.fts5.passage_index`` describes the index.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from django.db import connections, models
 from django.db.models.expressions import RawSQL
@@ -28,6 +28,7 @@ from chat.search.fts5 import (
     scope_fts5,
     tsquery,
 )
+from chat.search.ranking import Relevance
 from chat.search.search_text import MARKS, query_terms
 
 P = TypeVar("P", bound=models.Model)
@@ -36,6 +37,7 @@ _MAX_TERMS = 40
 _MANY = 2000  # passages; a term that more of them hold is common
 _MOST = 10_000  # passages; so many are read in their order, fewer by the index
 _ENOUGH = 20  # results, as many as a search returns at most
+_CANDIDATES = 200  # passages that the database ranks best; nearly always, all of the best are among them
 _WORD = re.compile(rf"[\w{MARKS}]+(?:[.,&/-][\w{MARKS}]+)*")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
 _STOP_WORDS = frozenset(
@@ -61,6 +63,16 @@ def words_of(text: str) -> list[str]:
 
 class PassageQuerySet(models.QuerySet[P]):
     """Passages that can be searched: rows with ``context`` and ``text``, and an index of both."""
+
+    def best(self, text: str, limit: int, collections: Iterable[uuid.UUID] | None = None) -> list[P]:
+        """Return the passages that fit a text best, best first; equal ones in the order of their places."""
+        relevance = Relevance(query_terms(search_terms(text)))
+
+        def place(passage: Any) -> tuple[float, int, str, str]:
+            score = relevance.of(passage.text, passage.context)
+            return -score, passage.ordinal, passage.context, passage.text
+
+        return sorted(self.search(text, collections)[:_CANDIDATES], key=place)[:limit]
 
     def search(self, text: str, collections: Iterable[uuid.UUID] | None = None) -> PassageQuerySet[P]:
         """Return the passages that share a word with ``text``, best first, each with its ``score``.

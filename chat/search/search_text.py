@@ -81,6 +81,11 @@ def query_terms(words: Iterable[str]) -> list[str]:
     return list(terms)
 
 
+def stem(term: str) -> str:
+    """Return what other forms of a term begin with too, at least four letters: ``covenan`` of ``covenants``."""
+    return term[: max(4, len(term) - 2)]
+
+
 def subterms(term: str) -> list[str]:
     """Return the words of a term, such as ``10`` and ``5`` of ``10.5``, which are one after the other."""
     return [word for word in _BETWEEN.split(term) if word]

@@ -12,6 +12,7 @@ from chat.documents.access import Reader
 from chat.documents.search import search_passages
 from chat.models import Collection, Document, DocumentPassage
 from chat.models.passages import search_terms
+from chat.search.ranking import Relevance
 from chat.search.search_text import query_terms
 from chat.tools.base import SearchQuery
 
@@ -60,6 +61,18 @@ def test_first_stage_changes_no_order(collections, monkeypatch, name, words):
     assert list(found.values()) == pytest.approx([every[pk] for pk in found])
     # A reader of few passages gets them ranked by the whole query.
     assert name == "large" or list(found)[:5] == list(every)[:5]
+
+
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_order_depends_on_the_texts_alone(collections, words):
+    passages = DocumentPassage.objects.filter(document__collection=collections[0])
+    relevance = Relevance(query_terms(search_terms(" ".join(words))))
+
+    found = passages.best(" ".join(words), 5, [collections[0].pk])
+
+    every = [one for one in passages if relevance.of(one.text, one.context)]
+    assert found == sorted(every, key=lambda one: (-relevance.of(one.text, one.context), one.ordinal))[:5]
 
 
 def test_only_the_given_collections_are_read(collections):
