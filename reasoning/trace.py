@@ -28,6 +28,7 @@ _CREATED_HERE = object()
 # The sentences of a summary that is built from steps.
 SENTENCES = {
     "searched": "Searched the filings for “{query}” and got {results}.",
+    "searched_documents": "Searched the documents for “{query}” and got {results}.",
     "used": "Used {tool} and got {results}.",
     "used_only": "Used {tool}.",
     "error": "Tried {tool}, which failed.",
@@ -39,6 +40,8 @@ SENTENCES = {
     "one_result": "1 result",
     "results": "{count} results",
 }
+# The sentence for a search that is shown with its query, by tool.
+SEARCHES = {"searchFilings": "searched", "searchDocuments": "searched_documents"}
 MAX_BULLETS = 5
 MIN_BULLETS = 2
 MAX_QUERY_CHARS = 80
@@ -308,8 +311,8 @@ def step_bullet(step: ToolTraceStep, words: Mapping[str, str] = SENTENCES, *, wi
         return words["used_only"].format(tool=step.tool)
     results = words["one_result" if step.results == 1 else "results"].format(count=step.results)
     query = step.args.get("query") if isinstance(step.args, dict) else None
-    if with_query and isinstance(query, str) and step.tool == "searchFilings":
+    if with_query and isinstance(query, str) and step.tool in SEARCHES:
         if len(query) > MAX_QUERY_CHARS:  # a bullet is one line
             query = query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
-        return words["searched"].format(query=query, results=results)
+        return words[SEARCHES[step.tool]].format(query=query, results=results)
     return words["used"].format(tool=step.tool, results=results)

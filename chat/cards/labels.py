@@ -51,6 +51,7 @@ def summary_points(record: AnswerRecord) -> tuple[str, ...]:
         return record.summary
     sentences = {
         "searched": _("Searched the filings for “{query}” and got {results}."),
+        "searched_documents": _("Searched the documents for “{query}” and got {results}."),
         "used": _("Used {tool} and got {results}."),
         "used_only": _("Used {tool}."),
         "error": _("Tried {tool}, which failed."),

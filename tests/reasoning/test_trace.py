@@ -42,7 +42,8 @@ def source(ref: int = 1, **changes: Any) -> Source:
 
 
 def step(arguments: str = '{"query": "risk factors"}', **changes: Any) -> ToolTraceStep:
-    opened = start("call_1", "searchFilings", arguments, at_ms=1_000.0, shown=changes.pop("shown", None))
+    tool = changes.pop("tool", "searchFilings")
+    opened = start("call_1", tool, arguments, at_ms=1_000.0, shown=changes.pop("shown", None))
     return finish(opened, **{"at_ms": 1_412.0, "status": "ok", "results": 5, "sources": [source()], **changes})
 
 
@@ -169,6 +170,18 @@ def test_summary_bullet_is_one_short_line():
     bullets = summary_from_trace([step(json.dumps({"query": "risk " * 100}))])
 
     assert all(len(bullet) <= 160 and "\n" not in bullet for bullet in bullets)
+
+
+@pytest.mark.parametrize(
+    ("tool", "beginning"),
+    [
+        ("searchFilings", "Searched the filings for “risk factors” and got 5 results."),
+        ("searchDocuments", "Searched the documents for “risk factors” and got 5 results."),
+        ("lookUp", "Used lookUp and got 5 results."),
+    ],
+)
+def test_summary_names_what_was_searched(tool, beginning):
+    assert summary_from_trace([step(tool=tool)])[0] == beginning
 
 
 def test_summary_counts_one_result_as_one():
