@@ -88,6 +88,7 @@ class TurnMachine:
         self.room = Room(limits or TurnLimits())
         before = before or EndedPart()
         self.continues = before.is_text_cut  # the next text continues where the last one was cut off
+        self.cut_answer = before.answer if before.is_text_cut else ""
         self.has_thinking = bool(before.thinking)
         self.has_answer = bool(before.answer) and not before.is_text_cut
         self.room.of_answer(before.answer)

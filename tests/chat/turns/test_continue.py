@@ -73,6 +73,14 @@ CUT_TEXTS = {
     "code": ("```python\ndef f(x):\n    ret", "urn x\n```"),
     "sentence": ("The first half,\n\nand then", " it ends."),
 }
+# The rest begins a line, though the model sends no line break.
+BLOCKS = {
+    "table": ("| a | b |\n|---|---|\n| 1 | 2 |", "| 3 | 4 |\n| 5 | 6 |"),
+    "list": ("- one\n- two", "- three"),
+    "numbers": ("1. one", "2. two"),
+    "heading": ("It ends.", "## Next"),
+    "end of code": ("```python\nx = 1", "```\nAfter."),
+}
 
 
 async def cut_by_length(upstream: Any, conversation: Conversation, text: str, rest: dict[str, Any]) -> Turn:
@@ -97,6 +105,19 @@ async def test_rest_is_joined_to_the_cut_answer_in_the_same_turn(upstream, alice
     assert str(render_answer(text + rest, ())) in page
     assert page.count('data-role="user"') == 1
     assert f'action="{address(turn)}"' not in page
+
+
+@pytest.mark.spec("product 41")
+@pytest.mark.parametrize("kind", BLOCKS)
+async def test_rest_that_begins_a_block_begins_a_line(upstream, alice, conversation, kind):
+    text, rest = BLOCKS[kind]
+
+    turn = await cut_by_length(upstream, conversation, text, {"content": rest})
+
+    record = (await database_sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    assert record.answer == f"{text}\n{rest}"
+    page = await database_sync_to_async(page_of)(alice, conversation)
+    assert str(render_answer(f"{text}\n{rest}", ())) in page
 
 
 @pytest.mark.spec("product 41")
