@@ -305,16 +305,21 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
             kind=of_source[0].kind,
             publisher=of_source[0].publisher,
             excerpts=tuple(
-                dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if one.snippet or one.quote)
+                dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if shown_text(one))
             ),
         )
         for ref, of_source in by_ref.items()
     )
 
 
+def shown_text(citation: Citation) -> str:
+    """Return what is known to be in the cited passage; documents and attached files have no readable snippet stored."""
+    return citation.snippet or (citation.quote or "" if citation.verified else "")
+
+
 def excerpt_view(citation: Citation) -> ExcerptView:
     """Return the snippet of a citation, divided at the words that are quoted from it."""
-    text = citation.snippet or citation.quote or ""  # attached files have no readable snippet stored
+    text = shown_text(citation)
     span = find_quotation(citation.quote, text) if citation.quote and citation.verified else None
     if span is None:
         return ExcerptView(text)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
@@ -44,7 +43,7 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
     part = shown_part(request, anchors)
     sections = reader.reader_sections(found, part.passages, cited=part.cited, quotes=cited_quotes(request))
-    context = {"filing": found, "back_url": reverse("chat:home"), **part_context(part, sections)}
+    context = {"filing": found, **part_context(part, sections)}
     return render(request, "chat/reader/_reader.html" if request.htmx else "chat/reader/filing.html", context)
 
 

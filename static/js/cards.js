@@ -310,6 +310,8 @@ document.addEventListener("click", (event) => {
   if (reader && event.target.closest("[data-close-reader]")) return closeReader();
   if (!link) return preview?.contains(event.target) ? undefined : hidePreview();
   if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const card = link.closest("[data-message-id]");
+  if (card) sessionStorage.setItem("legible:cited-in", `${location.pathname}#${card.id}`); // for Back of the reader's page
   if (link.getAttribute("href").startsWith("#")) {
     event.preventDefault();
     showPreview(link);

@@ -141,6 +141,18 @@ def test_citation_opens_the_quoted_passage_and_back_returns(visit, offline):
     expect(demo.page).to_have_url(conversation)
     expect(demo.answer().answer).to_be_visible()
 
+    # Back of the page leads there too, not to the newest conversation, and from a list of documents to the list.
+    card.answer.locator("a[data-citation]").first.click()
+    demo.page.get_by_role("button", name="Contents").click()
+    demo.page.locator("#toc a").last.click()
+    demo.submits(demo.page.get_by_role("link", name="Back", exact=True))
+    expect(demo.page).to_have_url(f"{conversation}#{card.root.get_attribute('id')}")
+    expect(demo.answer().answer).to_be_in_viewport()
+    demo.open("/filings/")
+    demo.submits(demo.page.get_by_role("main").get_by_role("link").first)
+    demo.submits(demo.page.get_by_role("link", name="Back", exact=True))
+    expect(demo.page).to_have_url(re.compile("/filings/$"))
+
 
 @pytest.mark.spec("000 dom")
 def test_only_a_toggle_of_thinking_fires_the_event_and_once(visit, offline):

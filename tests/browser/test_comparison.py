@@ -8,7 +8,8 @@ from tests.browser.people import NARROW
 from tests.browser.shifts import COUNT_SHIFTS, hardly_shifted
 from tests.browser.upstream import contract_server, opening, reply, says, waits
 
-TEXT = "Two things matter.\n\n- the covenant\n- the rate\n\nBoth are stated in the filing, at some length, on one page."
+CODE = f"```python\n{'leverage = debt / earnings ' * 20}\n```"  # wider than a phone
+TEXT = f"Two things matter.\n\n- the covenant\n- the rate\n\n{CODE}\n\nBoth are stated in the filing, on one page."
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,7 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
         expect(card.answer).to_contain_text("on one page.")
         expect(card.bullets).to_have_count(2)
     hardly_shifted(demo)
+    assert demo.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert (small_targets if size else violations)(demo.page) == []
 
     demo.page.get_by_role("button", name="Keep this answer: House model").click()

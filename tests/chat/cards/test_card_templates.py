@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from django.utils.safestring import SafeString
 
+from chat.cards.build import source_views
 from chat.cards.view_models import (
     AnswerView,
     ArgView,
@@ -18,6 +19,7 @@ from chat.cards.view_models import (
     dom_id,
 )
 from chat.models import QueuedMessage
+from reasoning.citations import Citation
 from reasoning.visibility import Visibility
 from tests.chat.card_samples import (
     ANSWER,
@@ -220,6 +222,20 @@ def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it():
 
 
 @pytest.mark.spec("004 trace")
+def test_preview_of_a_source_has_only_words_that_are_in_it():
+    """A document has no readable snippet stored: what is known of it are the quotations that were found."""
+    found = Citation(
+        1, "document", "Handbook", "", None, None, "", "#p1", "/d/#p1", "", quote="It opens.", verified=True
+    )
+    invented = replace(found, quote="The moon is cheese.", verified=False)
+
+    (both,) = source_views([found, invented])
+    (alone,) = source_views([invented])
+
+    assert [excerpt.quoted for excerpt in both.excerpts] == ["It opens."]
+    assert alone.excerpts == ()
+
+
 def test_trace_is_closed_and_shows_masks_and_citations():
     done = card(ANSWER)
     trace = one(done, "[data-tool-trace]")
