@@ -18,7 +18,7 @@ MAX_HEAD_CHARS = TARGET_CHARS // 2
 class PassageText(NamedTuple):
     """A passage before it has an anchor. Blocks are separated by blank lines, rows of a table by line ends."""
 
-    section: str  # its headings, the highest first
+    section: str  # the headings above all of it, the highest first
     page: int
     text: str
 
@@ -37,23 +37,24 @@ def passages_of(blocks: Iterable[Block]) -> Iterator[PassageText]:
     path: list[Block] = []  # the headings above
     run: list[Block] = []
     head: Block | None = None  # the first row of the table that is being read
-    section = ""
+    shared: list[Block] = []  # the headings that all texts of the run are below
     for block in chain.from_iterable(map(shortened, blocks)):
         if head and (block.kind, block.page) != (head.kind, head.page):
             head = None
-        if run and ends_before(run, block):
-            yield passage_of(run, section)
+        if run and ends_before(run, block, shared):
+            yield passage_of(run, shared)
             run = [head] if head and len(head.text) <= MAX_HEAD_CHARS else []
         if block.kind == "table" and not head:
             head = block
         if block.kind == "heading":
             path = [*(heading for heading in path if heading.level < block.level), block]
-        # A passage has the section of its first text.
         if all(one.kind == "heading" for one in run):
-            section = section_name(path)
+            shared = path
+        elif block.kind != "heading":
+            shared = [one for one, other in zip(shared, path, strict=False) if one is other]
         run.append(block)
     if run:
-        yield passage_of(run, section)
+        yield passage_of(run, shared)
 
 
 def shortened(block: Block) -> Iterator[Block]:
@@ -61,23 +62,20 @@ def shortened(block: Block) -> Iterator[Block]:
     return (block._replace(text=piece) for piece in pieces_of(block.text))
 
 
-def ends_before(run: list[Block], block: Block) -> bool:
-    """Say whether a passage ends before this block."""
+def ends_before(run: list[Block], block: Block, headings: list[Block]) -> bool:
+    """Say whether a passage below these headings ends before this block: with its chapter in any case."""
     if block.page != run[-1].page:
         return True
     if all(one.kind == "heading" for one in run):
         return False
     chars = sum(len(one.text) for one in run)
     if block.kind == "heading":
-        return chars >= FEWEST_CHARS
+        return chars >= FEWEST_CHARS or (bool(headings) and block.level <= headings[0].level)
     return chars + len(block.text) > (LONGEST_CHARS if run[-1].kind == "heading" else TARGET_CHARS)
 
 
-def section_name(path: Iterable[Block]) -> str:
-    return SECTION_SEPARATOR.join(heading.text for heading in path)[-MAX_SECTION_CHARS:]
-
-
-def passage_of(run: list[Block], section: str) -> PassageText:
+def passage_of(run: list[Block], headings: Iterable[Block]) -> PassageText:
+    section = SECTION_SEPARATOR.join(heading.text for heading in headings)[-MAX_SECTION_CHARS:]
     text = run[0].text
     for before, block in pairwise(run):
         is_close = before.kind == "heading" or before.kind == block.kind == "table"

@@ -72,12 +72,14 @@ def found(collection, text):
             "sites.epub",
             book(),
             [
-                (
-                    "Storage",
-                    0,
-                    "Storage\nThe Bryce site stores 412 pallets.\n\nLease\nIts lease ends on 30 June 2031.",
-                )
+                ("Storage", 0, "Storage\nThe Bryce site stores 412 pallets."),
+                ("Lease", 0, "Lease\nIts lease ends on 30 June 2031."),
             ],
+        ),
+        (  # short sections together, named by what both are in
+            "sites.md",
+            b"# Sites\n\n## Storage\n\nIt stores 412 pallets.\n\n## Lease\n\nIt ends in 2031.",
+            [("Sites", 0, "Sites\nStorage\nIt stores 412 pallets.\n\nLease\nIt ends in 2031.")],
         ),
         (
             "lease.eml",
