@@ -406,15 +406,41 @@ document.addEventListener("keydown", ({ key, shiftKey }) => {
 
 // Editing a question or a queued message in place, and stepping between its versions (branches).
 
+// What is typed there is a draft too, by the address of the form; after a reload its form is opened again.
+const editKey = (form) => `${draftKey}#${form.getAttribute("action")}`;
+
+const storeEdit = ({ form, value }) => {
+  try {
+    sessionStorage.setItem(editKey(form), value);
+  } catch {
+    // full: the form still has it
+  }
+};
+
+const forgetEdit = (form) => sessionStorage.removeItem(editKey(form));
+
+document.addEventListener("DOMContentLoaded", () => {
+  for (const link of document.querySelectorAll("[data-edit]")) {
+    if (sessionStorage.getItem(`${draftKey}#${link.getAttribute("href")}`) !== null) link.click();
+  }
+});
+
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   const textarea = detail.elt.querySelector("[data-edit-form] textarea:focus");
-  textarea?.setSelectionRange(textarea.value.length, textarea.value.length);
+  if (!textarea) return;
+  const typed = sessionStorage.getItem(editKey(textarea.form));
+  if (typed !== null) {
+    textarea.value = typed;
+    unsentEdit = textarea;
+  }
+  textarea.setSelectionRange(textarea.value.length, textarea.value.length);
 });
 
 let unsentEdit = null;
 
 const cancelEdit = (form) => {
   unsentEdit = null;
+  forgetEdit(form);
   const card = form.closest("article");
   form.remove();
   card.querySelector("[data-edit]").focus();
@@ -439,13 +465,16 @@ document.addEventListener("keydown", (event) => {
 // A message that is sent, or asked again, while it is edited takes its form with it: what was typed goes to the composer.
 
 document.addEventListener("input", ({ target }) => {
-  if (target.matches("[data-edit-form] textarea")) unsentEdit = target;
+  if (!target.matches("[data-edit-form] textarea")) return;
+  unsentEdit = target;
+  storeEdit(target);
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
   if (!unsentEdit || unsentEdit.isConnected) return;
   const isSubmitted = unsentEdit.form === submittedForm;
   if (!isSubmitted) document.dispatchEvent(new CustomEvent("legible:draft", { detail: unsentEdit.value }));
+  forgetEdit(unsentEdit.form);
   unsentEdit = null;
 });
 

@@ -106,6 +106,33 @@ def test_escape_and_cancel_leave_a_question_unchanged(visit, offline):
 
 
 @pytest.mark.slow
+@pytest.mark.spec("product 44")
+def test_edit_that_is_not_sent_yet_outlives_a_reload(visit, offline):
+    demo = visit(offline)
+    demo.open()
+    demo.has_conversation(FIRST)
+    field = demo.page.get_by_role("textbox", name="Edit question 1")
+    demo.rewords(1, SECOND)
+
+    demo.page.reload()
+
+    expect(field).to_have_value(SECOND)
+    expect(field).to_be_focused()
+    demo.page.get_by_role("button", name="Save and submit").click()
+    expect(demo.page.locator(".question")).to_have_text([SECOND])
+    demo.answer().ends()
+    demo.page.reload()
+    expect(demo.page.locator(".question")).to_have_text([SECOND])
+    demo.page.get_by_role("link", name="Edit question 1").click()
+    expect(field).to_have_value(SECOND)
+    field.fill("changed")
+    demo.page.get_by_role("link", name="Cancel").click()
+    demo.page.reload()
+    expect(demo.page.locator(".question")).to_have_text([SECOND])
+    expect(field).to_have_count(0)
+
+
+@pytest.mark.slow
 def test_stopped_answer_is_continued_in_its_card(visit, connected, model):
     model.script([reply(says(opening(), "The first half is here, and "), waits("never")), plain("the second follows.")])
     demo = visit(connected)
