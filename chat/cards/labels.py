@@ -128,7 +128,9 @@ def _number(count: int) -> str:
 
 
 def thinking_label(thinking_ms: int) -> str:
-    """Return ``Thought for 12 s``, or ``Thought briefly`` under a second."""
+    """Return ``Thought for 12 s``, ``Thought briefly`` under a second, ``Thought`` where a restart lost the time."""
+    if not thinking_ms:
+        return _("Thought")
     if thinking_ms < 1000:
         return _("Thought briefly")
     return _("Thought for %(seconds)s s") % {"seconds": round(thinking_ms / 1000)}
