@@ -64,6 +64,7 @@ def test_changelog_sections_are_short_and_of_known_kinds():
     assert [name for name, body in sections if len(body.strip().splitlines()) > 40] == []
 
 
+@pytest.mark.slow
 def test_new_folder_gets_secrets_and_one_sign_in(environment, home):
     first = greeting_of(environment)
     second = greeting_of(environment)
@@ -119,6 +120,7 @@ def test_folder_that_cannot_be_written_is_one_line(legible, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_failed_migration_ends_the_start(legible, tmp_path):
     (tmp_path / "legible.sqlite3").write_bytes(b"no database " * 1000)
 

@@ -99,6 +99,7 @@ def test_messages_are_as_before(found, expected):
             assert only_known(message, message_before) == message_before, "fields may be added, none may change"
 
 
+@pytest.mark.slow
 def test_pages_show_questions_and_answers(found):
     pages = "".join(chat["page"] for chat in found.values())
 

@@ -145,6 +145,7 @@ def site(old_backup, tmp_path):
     return environment | {"DATABASE_URL": f"sqlite:///{tmp_path / 'empty' / 'legible.sqlite3'}"}
 
 
+@pytest.mark.slow
 def test_old_backup_is_migrated(site, tmp_path):
     manage(site, "restore", str(tmp_path / "backup"))
 
@@ -220,6 +221,7 @@ def test_refused_backup_writes_nothing(site, tmp_path, fault, message):
     assert list((tmp_path / "empty").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_missing_keys_can_be_accepted(site, tmp_path):
     other_key(site, tmp_path / "backup")
 
@@ -228,6 +230,7 @@ def test_missing_keys_can_be_accepted(site, tmp_path):
     manage(site, "migrate", "--check")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 def test_existing_database_is_left_alone(site, tmp_path, suffix):
     path = tmp_path / "empty" / f"legible.sqlite3{suffix}"

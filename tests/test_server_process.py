@@ -41,6 +41,7 @@ async def _socket_url(http: aiohttp.ClientSession, base_url: str) -> str:
     return f"{base_url}/ws/chats/{found[1]}/"
 
 
+@pytest.mark.slow
 def test_startup_message_names_url_logins_and_model(server):
     where, who, model = server.greeting
 

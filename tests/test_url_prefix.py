@@ -86,6 +86,7 @@ def outside(text: str) -> list[str]:
     return [address for address in ADDRESS.findall(text) if not address.startswith("/chat/")]
 
 
+@pytest.mark.slow
 async def test_every_address_of_pages_leads_below_the_prefix(site, http):
     proxy, origin = site
     first = await sign_in(http, origin, "admin")
@@ -140,6 +141,7 @@ async def test_server_itself_has_nothing_outside_the_prefix(server, http):
     assert (await (await http.get(f"{origin}/chat/healthz")).json())["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_commands_read_and_write_addresses_below_the_prefix(server: RunningServer, tmp_path: Path):
     assert "lgb_" in server.manage("create_token", "demo")
     assert "Nothing found" in server.manage("audit_storage")

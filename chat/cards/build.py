@@ -304,9 +304,7 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
             address=of_source[0].url,
             kind=of_source[0].kind,
             publisher=of_source[0].publisher,
-            excerpts=tuple(
-                dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if shown_text(one))
-            ),
+            excerpts=tuple(dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if shown_text(one))),
         )
         for ref, of_source in by_ref.items()
     )

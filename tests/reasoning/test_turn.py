@@ -511,6 +511,7 @@ def test_endless_response_reaches_a_limit_whatever_it_consists_of(opening, piece
     assert outcome.calls == ()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 25")
 def test_flood_of_calls_in_one_piece_is_not_put_together():
     calls = [piece for index in range(100_000) for piece in call(index)["tool_calls"]]

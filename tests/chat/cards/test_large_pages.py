@@ -128,6 +128,7 @@ def test_shared_page_ends_early_and_its_links_lead_both_ways(large):
     assert backwards == forwards == [*range(1, CARDS + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DENSE)
 def test_beginning_of_a_large_answer_is_shown_and_all_of_it_can_be_downloaded(alice, name):
     conversation = make_conversation(owner=alice)

@@ -95,6 +95,7 @@ def test_others_find_nothing_and_change_nothing(request, conversation, who):
     assert rows() == before
 
 
+@pytest.mark.slow
 def test_others_restore_no_deleted_conversation(conversation, bob):
     conversation.deleted_at = conversation.updated_at
     conversation.save()

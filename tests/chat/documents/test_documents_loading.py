@@ -180,7 +180,7 @@ OUTSIDE = (
         ("scan.pdf", make_pdf(""), "scan"),
         ("locked.pdf", make_pdf("x", password="secret"), "encrypted"),
         ("broken.pdf", b"%PDF-1.7 nothing", "unreadable"),
-        ("bomb.pdf", bomb_of_a_page(), "memory"),
+        pytest.param("bomb.pdf", bomb_of_a_page(), "memory", marks=pytest.mark.slow),
         ("blank.txt", b" \n ", "empty"),
     ],
 )

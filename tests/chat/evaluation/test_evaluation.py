@@ -28,6 +28,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_folder_is_asked_in_databases_of_its_own_and_the_figures_are_stored(folder, capsys):
     url = os.environ.get("TEST_DATABASE_URL")
@@ -62,6 +63,7 @@ def test_staff_see_the_runs(client):
     assert all(shown in page for shown in ("leases", "29 / 30", "27 / 30", "28 / 30", "4 / 5", "9.4"))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_document_that_cannot_be_read_ends_the_evaluation(folder):
     (folder / "scan.pdf").write_bytes(b"%PDF-1.4 nothing")

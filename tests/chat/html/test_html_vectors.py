@@ -88,6 +88,7 @@ def test_no_refused_address_becomes_a_link(form):
     assert not {text: found for text in texts if (found := list(faults(render_markdown(text))))}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 43")
 @pytest.mark.parametrize("around", ["<sub>{}</sub>", "<u>{}", "<details>\n<summary>{}</summary>\n\n{}\n</details>"])
 def test_no_vector_leaves_the_allow_list_inside_allowed_tags_whole_or_torn(around):

@@ -258,14 +258,20 @@ SHORT_ORDERS = [order for order in ORDERS if len(order.text) < 150 and not {"/",
 
 
 def batches() -> Iterator[Any]:
+    """Yield each channel with as many orders as fit at once; the first of each in `make test` too."""
+
+    def case(name: str, batch: list[Order]) -> Any:
+        marks = [] if batch[0] is ORDERS[0] else [pytest.mark.slow]
+        return pytest.param(name, batch, id=f"{name}: {batch[0].name} and {len(batch) - 1} more", marks=marks)
+
     for name, (_channel, room) in CHANNELS.items():
         batch: list[Order] = []
         for order in ORDERS:
             if batch and (len(batch) == AT_ONCE or len(plain([*batch, order])) > room):
-                yield pytest.param(name, batch, id=f"{name}: {batch[0].name} and {len(batch) - 1} more")
+                yield case(name, batch)
                 batch = []
             batch.append(order)
-        yield pytest.param(name, batch, id=f"{name}: {batch[0].name} and {len(batch) - 1} more")
+        yield case(name, batch)
 
 
 @pytest.mark.parametrize(("channel", "orders"), [*batches()])
@@ -273,6 +279,7 @@ async def test_obedient_model_does_no_harm(scene, channel, orders):
     await obey(scene, CHANNELS[channel][0], orders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", SHORT_ORDERS, ids=lambda order: order.name)
 @pytest.mark.parametrize("channel", SHORT_CHANNELS)
 async def test_short_order_does_no_harm(scene, channel, order):

@@ -431,6 +431,7 @@ def test_client_document_names_this_site():
     assert document["redirect_uris"] == ["https://testserver/admin/chat/mcpserver/signed-in/"]
 
 
+@pytest.mark.slow
 async def test_call_of_an_mcp_tool_waits_on_in_a_fresh_process(upstream, conversation, peer):
     await set_up(peer.url, requires_approval=True)
     upstream.script([call("echo", text="Moin"), DONE])

@@ -111,6 +111,7 @@ def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice):
     call_command("audit_storage")
 
 
+@pytest.mark.slow
 def test_repeated_import_skips_what_is_here(alice, bob):
     client = client_of(alice)
     talk = make_talk(alice)
@@ -148,6 +149,7 @@ def test_own_export_comes_back_equal_and_can_be_continued(alice, bob):
     assert "See *above*." in out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -176,6 +178,7 @@ def test_what_is_no_export_is_refused(alice, content, words):
     assert not alice.conversations.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"])
 def test_time_that_no_page_could_show_is_left_out(alice, at):
     question = {"role": "user", "text": "Why?", "at": at}
@@ -252,6 +255,7 @@ def test_import_stops_where_all_conversations_are_deleted(alice, monkeypatch):
     assert "imported." not in page.text.replace("not imported.", "")
 
 
+@pytest.mark.slow
 def test_long_texts_are_shortened_and_limits_hold(alice, settings, monkeypatch):
     settings.MESSAGE_MAX_CHARS, settings.MAX_ANSWER_BYTES = 60, 50
     monkeypatch.setattr(imports, "MAX_CONVERSATIONS", 1)
@@ -300,6 +304,7 @@ def test_words_of_a_voice_chat_are_its_texts(alice):
     assert "recordings: 2" in client_of(alice).get(PAGE).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "metadata", "stored"),
     [
@@ -374,6 +379,7 @@ def test_pictures_are_named_where_they_were(alice):
     assert "files: 1" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -395,6 +401,7 @@ def test_odd_field_of_a_message_loses_nothing(alice, changes, which):
     assert imported_texts(alice, [talk_of(*nodes)]) == ["When?", "At nine."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{"content": None}, {"content": {"content_type": "text", "parts": None}}])
 def test_message_without_content_hides_no_other(alice, changes):
     nodes = [node("user", "When?"), node("assistant", "x"), node("assistant", "At nine.")]
@@ -403,6 +410,7 @@ def test_message_without_content_hides_no_other(alice, changes):
     assert imported_texts(alice, [talk_of(*nodes)]) == ["When?", "At nine."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -428,6 +436,7 @@ def test_odd_tree_loses_nothing(alice, changes):
     assert answer.removeprefix("?") == "At nine."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1_700_000_000, 1_700_000_000_000, "1700000000.0", "2023-11-14T22:13:20Z"])
 def test_time_is_read_in_every_form(alice, at):
     upload(client_of(alice), [talk_of(node("user", "When?", at=at))])
@@ -557,6 +566,7 @@ def test_document_of_claude_is_a_block(alice):
     assert imported_texts(alice, [form])[1] == "At nine.\n\n**Table**\n\n```python\nprint(9)\n```"
 
 
+@pytest.mark.slow
 def test_long_conversation_of_librechat_may_be_nested_deeply(alice):
     opened = [f'{{"messageId": "{n}", "isCreatedByUser": {asks}, "text": "x", "children": [' for n, asks in DEEP]
     messages = "".join(opened) + "]}" * len(opened)

@@ -276,6 +276,7 @@ def test_only_turns_of_the_shared_branch_give_their_thinking(alice):
     assert Client().get(f"/s/{token_of(link)}/{other.pk}/thinking/").status_code == 404
 
 
+@pytest.mark.slow
 def test_long_conversation_is_read_page_by_page_up_to_the_shared_turn(alice):
     conversation = make_conversation(owner=alice)
     first = make_turn(conversation, question="Question 1?")

@@ -338,6 +338,7 @@ async def left_waiting(conversation: Conversation, *, how: str) -> Turn:
     return turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "shut down"])
 @pytest.mark.parametrize("decision", ["allow", "deny"])
 @pytest.mark.parametrize("when", ["before", "after"])

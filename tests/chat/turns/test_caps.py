@@ -65,6 +65,7 @@ async def test_size_limit_ends_the_turn_with_what_came(upstream, conversation, s
     assert [request["verdict"] for request in upstream.requests()] == ["accepted"] * 2
 
 
+@pytest.mark.slow
 async def test_opaque_items_end_the_turn_before_the_service_ends_its_answer(
     upstream, conversation, settings, monkeypatch
 ):
@@ -125,6 +126,7 @@ async def test_flood_of_calls_ends_the_turn_before_any_is_run(upstream, conversa
     assert await Event.objects.filter(turn=turn).acount() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 25")
 async def test_turn_that_takes_too_long_ends_with_what_came(upstream, conversation, settings):
     settings.MAX_TURN_S = 4  # its first part must have come by then

@@ -44,6 +44,7 @@ async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_
     assert SUMMARY not in repr((stored.public, bytes(stored.sealed or b"")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(
     "reply",
