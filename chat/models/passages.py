@@ -65,30 +65,31 @@ class PassageQuerySet(models.QuerySet[P]):
     """Passages that can be searched: rows with ``context`` and ``text``, and an index of both."""
 
     def best(self, text: str, limit: int, collections: Iterable[uuid.UUID] | None = None) -> list[P]:
-        """Return the passages that fit a text best, best first; equal ones in the order of their places."""
-        relevance = Relevance(query_terms(search_terms(text)))
+        """Return the passages that fit a text best, best first; equal ones in the order of their places.
+
+        ``collections`` are those that these rows are filtered by, where documents have any: SQLite's index needs them,
+        to read nothing else.
+        """
+        terms = query_terms(search_terms(text))[:_MAX_TERMS]
+        scopes = [ANY_SCOPE] if collections is None else [each.hex for each in collections]
+        if not (terms and scopes):
+            return []
+        relevance = Relevance(terms)
 
         def place(passage: Any) -> tuple[float, int, str, str]:
             score = relevance.of(passage.text, passage.context)
             return -score, passage.ordinal, passage.context, passage.text
 
-        return sorted(self.search(text, collections)[:_CANDIDATES], key=place)[:limit]
+        return sorted(self.candidates(terms, scopes), key=place)[:limit]
 
-    def search(self, text: str, collections: Iterable[uuid.UUID] | None = None) -> PassageQuerySet[P]:
-        """Return the passages that share a word with ``text``, best first, each with its ``score``.
+    def candidates(self, terms: Sequence[str], scopes: Sequence[str]) -> list[P]:
+        """Return the passages that the database ranks best, each with its ``score``.
 
         Each passage that is ranked costs time, so only those are that hold what ``chosen_terms`` chooses, unless they
-        are too few; the score is the same. ``collections`` are those that these rows are filtered by, where documents
-        have any: SQLite's index needs them, to read nothing else.
+        are too few; the score is the same.
         """
-        terms = query_terms(search_terms(text))[:_MAX_TERMS]
-        scopes = [ANY_SCOPE] if collections is None else [each.hex for each in collections]
-        if not (terms and scopes):
-            return self.none()
         chosen, join = self.chosen_terms(terms, scopes)
         found: models.QuerySet[P] = self.matching(chosen, join, terms, scopes)
-        if (chosen, join) != (terms, "OR") and len(found.order_by().values_list("pk")[:_ENOUGH]) < _ENOUGH:
-            return self.matching(terms, "OR", terms, scopes)
         if join == "AND" and (count := self.about_how_many(chosen, scopes)) > _MANY:
             # Words that most passages hold say little about which is best: the first ones are as good as others.
             table = self.model._meta.db_table
@@ -98,7 +99,10 @@ class PassageQuerySet(models.QuerySet[P]):
             in_order = found.order_by(RawSQL(row, ()))  # noqa: S611 - constant names
             for beyond in in_order.values_list("pk", flat=True)[_MANY : _MANY + 1]:
                 found = found.extra(where=[f"{row} < %s"], params=[beyond])  # noqa: S610 - constant names
-        return cast("PassageQuerySet[P]", found)
+        best = list(found[:_CANDIDATES])
+        if len(best) < _ENOUGH and (chosen, join) != (terms, "OR"):
+            return list(self.matching(terms, "OR", terms, scopes)[:_CANDIDATES])
+        return best
 
     def chosen_terms(self, terms: Sequence[str], scopes: Sequence[str]) -> tuple[Sequence[str], Join]:
         """Return of which terms a passage must hold any, or all: the rare ones, or common ones that are rare together.
