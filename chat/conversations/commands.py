@@ -109,6 +109,8 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 return profiles_table(person)
             case "prompts":
                 rows = tuple(CommandRow(prompt.name, (prompt.text[:SHOWN_CHARS],)) for prompt in person.prompts.all())
+                if not rows:
+                    return CommandAnswer(_("You have no prompts yet. Write one in Settings, under Prompts."))
                 return CommandAnswer(_("Your prompts"), head=(_("Prompt"), _("Text")), rows=rows)
             case "prompt":
                 return insert_prompt(command.name, person)

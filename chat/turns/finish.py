@@ -59,7 +59,7 @@ def finish_turn(
     """
     # A history that is known saves most of the work: counting the next request needn't read and decrypt the log again.
     turn = started.turn
-    has_versions = started.replaces is not None or turn.compared_with_id is not None
+    has_versions = any((started.replaces, started.before, turn.compared_with_id))
     close = partial(eventlog.close_turn, turn, status=status, has_checkpoint=has_checkpoint, **fields)
     if any(isinstance(event, ToolCall) for event in unwritten):
         history = None
@@ -81,7 +81,8 @@ def finish_turn(
             if is_ours and not has_versions:
                 own = [event for event in history if event.turn == turn.public_id]
     try:
-        # The turn follows the newest one, which is a leaf: only one that replaces another has other versions.
+        # The turn follows the newest one, which is a leaf: only one that replaces another, is compared with one or runs
+        # again has other versions.
         if own is None or any(isinstance(event, ToolResult) for event in own):
             result = load_result(eventlog.turn_record(turn, has_versions=has_versions))
         else:

@@ -1,5 +1,7 @@
 """Other versions of a question and its answer: edit, save, retry, continue, step between them; and an opinion."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -145,6 +147,16 @@ def test_stopped_answer_is_continued_in_its_card(visit, connected, model):
 
     expect(demo.answer(0).ends().answer).to_have_text("The first half is here, and the second follows.")
     expect(demo.page.locator("[data-role=user]")).to_have_count(1)
+
+    # An answer with other versions still has them when it was continued.
+    model.script([reply(says(opening(), "Another half, "), waits("never")), plain("and another rest.")])
+    demo.answer(0).retry.click()
+    expect(demo.answer(0).answer).to_contain_text("Another half")
+    demo.stop_button.click()
+    demo.answer(0).ends("stopped")
+    demo.answer(0).root.get_by_role("button", name="Continue").click()
+    expect(demo.answer(0).ends().answer).to_have_text("Another half, and another rest.")
+    expect(demo.answer(0).root.locator(".branch")).to_have_text(re.compile("2\\s*/\\s*2"))
 
 
 @pytest.mark.slow
