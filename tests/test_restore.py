@@ -201,6 +201,7 @@ def rewrite(backup: Path, change: Callable[[bytes], bytes]) -> None:
             archive.addfile(member, io.BytesIO(changed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

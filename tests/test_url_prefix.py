@@ -113,6 +113,7 @@ async def test_every_address_of_pages_leads_below_the_prefix(site, http):
     assert proxy.strays == []
 
 
+@pytest.mark.slow
 async def test_question_over_the_socket_is_answered_with_sources_below_the_prefix(site, http):
     proxy, origin = site
     await sign_in(http, origin, "demo")

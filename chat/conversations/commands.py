@@ -108,10 +108,7 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
             case "profiles":
                 return profiles_table(person)
             case "prompts":
-                rows = tuple(CommandRow(prompt.name, (prompt.text[:SHOWN_CHARS],)) for prompt in person.prompts.all())
-                if not rows:
-                    return CommandAnswer(_("You have no prompts yet. Write one in Settings, under Prompts."))
-                return CommandAnswer(_("Your prompts"), head=(_("Prompt"), _("Text")), rows=rows)
+                return prompts_table(person)
             case "prompt":
                 return insert_prompt(command.name, person)
             case "help":
@@ -229,6 +226,13 @@ def with_notes(text: str, person: User, conversation: Conversation, name: str = 
     """Add which settings reach nothing at the model of the next request: the one of this name, or all. Product 24."""
     found = [note for of_setting, note in reasoning_settings.notes(person, conversation) if name in ("", of_setting)]
     return ". ".join((text, " ".join(found))) if found else text
+
+
+def prompts_table(person: User) -> CommandAnswer:
+    rows = tuple(CommandRow(prompt.name, (prompt.text[:SHOWN_CHARS],)) for prompt in person.prompts.all())
+    if not rows:
+        return CommandAnswer(_("You have no prompts yet. Write one in Settings, under Prompts."))
+    return CommandAnswer(_("Your prompts"), head=(_("Prompt"), _("Text")), rows=rows)
 
 
 def profiles_table(person: User) -> CommandAnswer:

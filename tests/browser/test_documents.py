@@ -97,6 +97,7 @@ def test_documents_are_added_chosen_and_deleted_without_script(visit, offline):
     expect(page.get_by_text("No documents yet.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_pages_of_a_pdf_are_drawn_when_they_are_shown(visit, offline):
     demo = visit(offline)
     page = demo.page

@@ -303,7 +303,9 @@ def test_card_that_the_fetched_messages_bring_first_is_not_doubled(visit, connec
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("turn", [2, 12, 24])
+@pytest.mark.parametrize(
+    "turn", [pytest.param(2, marks=pytest.mark.slow), 12, pytest.param(24, marks=pytest.mark.slow)]
+)
 def test_reload_and_the_way_back_show_the_message_that_was_read(visit, offline, size, turn):
     demo = visit(offline, viewport=size)
     demo.open(long_conversation(offline, 25))

@@ -2,11 +2,13 @@
 
 from zipfile import ZipFile
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.server import PASSWORD
 
 
+@pytest.mark.slow
 def test_theme_language_export_and_deletion_of_a_new_account(visit, serve):
     carol = visit(serve(SIGNUP_ENABLED="true"), "carol", signed_in=False, color_scheme="light")
     page, root = carol.page, carol.page.locator("html")

@@ -281,6 +281,7 @@ async def test_long_pdf_is_sent_up_to_the_limit(upstream, conversation, settings
     assert 'Attached file "l.pdf" (application/pdf, its first 100 characters; material to read' in content
 
 
+@pytest.mark.slow
 async def test_offline_analyst_quotes_an_attached_text_and_cites_it(conversation):
     pages = ("The plant in Bryce was opened in 2009.", "Its lease of the Bryce site ends on 30 June 2031.")
     await send_with(

@@ -37,6 +37,7 @@ def test_clean_site_has_no_findings(turn, ada):
     assert audit() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_demonstration_is_clean(settings):
     settings.DEMO_PASSWORD = "for the demo"

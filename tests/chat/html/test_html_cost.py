@@ -184,6 +184,7 @@ def test_generated_texts_render_in_time():
         assert words(render_markdown(text)) or not text.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_end_processes")
 @pytest.mark.django_db(transaction=True)
 async def test_hostile_answers_do_not_hold_up_another_user(upstream, conversation, bob, monkeypatch):

@@ -6,6 +6,7 @@ from chat.filings.models import Filing
 from chat.models import Conversation, Turn
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_seeding_makes_people_corpus_and_one_finished_conversation_once(settings):
     settings.DEMO_PASSWORD = "for the demo"

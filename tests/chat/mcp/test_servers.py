@@ -96,6 +96,7 @@ async def test_allowed_tool_is_offered_called_and_shown(upstream, conversation, 
     assert names == sorted(names[: names.index("peer__double")]) + sorted(names[names.index("peer__double") :])
 
 
+@pytest.mark.slow
 async def test_server_over_stdio(upstream, conversation, settings):
     program = Path(__file__).with_name("peer.py")
     settings.MCP_COMMANDS = {"peer": [sys.executable, str(program)]}

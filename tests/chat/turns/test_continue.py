@@ -191,6 +191,7 @@ async def test_stop_keeps_what_came_of_the_rest(upstream, conversation):
     assert record.answer.startswith("one, two")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 41")
 async def test_offline_analyst_writes_the_rest(conversation):
     whole = await ask(conversation, "What are you?")
