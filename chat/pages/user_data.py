@@ -18,6 +18,7 @@ from accounts.forms import PasswordForm
 from accounts.models import User
 from accounts.views import request_user
 from chat.conversations import actions
+from chat.sharing.imports.products import product_names
 from chat.turns.manager import turn_manager
 
 
@@ -69,5 +70,10 @@ def may_delete(person: User) -> bool:
 
 def data_page(request: HttpRequest, form: PasswordForm, status: int = 200) -> HttpResponse:
     person = request_user(request)
-    shown = {"form": form, "count": actions.count_begun(person), "may_delete": may_delete(person)}
+    shown = {
+        "form": form,
+        "count": actions.count_begun(person),
+        "may_delete": may_delete(person),
+        "products": product_names(),
+    }
     return render(request, "chat/user_data.html", shown, status=status)
