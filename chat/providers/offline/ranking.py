@@ -118,6 +118,7 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         around = stems_of(f"{passage.company} {passage.filing} {passage.title} {passage.section}") | title
         near = stems_of(piece.near)
         modifiers = modifiers_in(piece.text) if question.kind in _NEEDS_DIGITS else frozenset()
+        there = said[passage.source]
         matches: dict[str, float] = {}
         for word in weights:
             synonyms = synonyms_of(word)
@@ -129,6 +130,8 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
                 matches[word] = _IN_HEADING
             elif word in stems:
                 matches[word] = _MODIFIER
+            elif passage.is_attached and word in named and word in there:
+                matches[word] = _IN_HEADING  # a document says once whose it is
             elif word in near or synonyms & (above | around):
                 matches[word] = _NEAR
             else:
@@ -136,7 +139,6 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         score = weighted_share(weights, matches)
         # A title or a name says where to look. Any name or number there would do for *Who?* or *How many?*, whatever is
         # asked: that must be there too.
-        there = said[passage.source]
         asked = {
             word: weight if there & {word, *synonyms_of(word)} else factors[word] * math.log(2 * len(pieces) + 2)
             for word, weight in weights.items()
