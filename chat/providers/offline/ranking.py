@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -119,23 +119,9 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         near = stems_of(piece.near)
         modifiers = modifiers_in(piece.text) if question.kind in _NEEDS_DIGITS else frozenset()
         there = said[passage.source]
-        matches: dict[str, float] = {}
-        for word in weights:
-            synonyms = synonyms_of(word)
-            if word in stems and word not in modifiers:
-                matches[word] = _IN_PIECE
-            elif synonyms & stems:
-                matches[word] = _SYNONYM
-            elif word in above | around:
-                matches[word] = _IN_HEADING
-            elif word in stems:
-                matches[word] = _MODIFIER
-            elif passage.is_attached and word in named and word in there:
-                matches[word] = _IN_HEADING  # a document says once whose it is
-            elif word in near or synonyms & (above | around):
-                matches[word] = _NEAR
-            else:
-                matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
+        if passage.is_attached:
+            around |= there & frozenset(named)  # a document says once whose it is
+        matches = match_words(weights, stems - modifiers, above | around, stems, near, inside[passage.ref])
         score = weighted_share(weights, matches)
         # A title or a name says where to look. Any name or number there would do for *Who?* or *How many?*, whatever is
         # asked: that must be there too.
@@ -149,6 +135,36 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
         candidates.append(ScoredPiece(passage, piece, score, wording_bonus(piece, phrases)))
     return sorted(candidates, key=lambda one: -one.total)
+
+
+def match_words(
+    words: Iterable[str],
+    topics: frozenset[str],
+    around: frozenset[str],
+    stems: frozenset[str],
+    near: frozenset[str],
+    passage: frozenset[str],
+) -> dict[str, float]:
+    """Return how much of each word's weight counts, by the nearest place that has it.
+
+    ``topics`` are the ``stems`` of a piece that don't only qualify another word.
+    """
+    matches: dict[str, float] = {}
+    for word in words:
+        synonyms = synonyms_of(word)
+        if word in topics:
+            matches[word] = _IN_PIECE
+        elif synonyms & stems:
+            matches[word] = _SYNONYM
+        elif word in around:
+            matches[word] = _IN_HEADING
+        elif word in stems:
+            matches[word] = _MODIFIER
+        elif word in near or synonyms & around:
+            matches[word] = _NEAR
+        else:
+            matches[word] = _IN_PASSAGE if word in passage else 0.0
+    return matches
 
 
 def weighted_share(weights: Mapping[str, float], matches: Mapping[str, float]) -> float:
