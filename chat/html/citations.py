@@ -32,6 +32,7 @@ Node: TypeAlias = str | HtmlElement
 _LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
 _NO_QUOTATIONS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
 _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
+_QUOTED = re.compile(r"&quote=[^&#]*")  # in an address of ``source_url``
 _REFS = "data-ref"  # of a source link or a failed quotation, until the verdicts are placed
 
 _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′", "-": "‐‑‒–—―−", "": "*_`~\\"}
@@ -301,4 +302,5 @@ def place_verdicts(root: HtmlElement, unplaced: set[int]) -> None:
         number = (link[0].tail or "").removesuffix("?")
         link.set("data-verified", "false")
         link.set("title", gettext("Not found in the passage"))
+        link.set("href", _QUOTED.sub("", link.get("href", "")))  # what another quotation found isn't this one's
         set_nodes(link, [hidden(gettext("Unverified source")), f"{number}?"])

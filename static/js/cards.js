@@ -233,8 +233,9 @@ const showPreview = (link) => {
   if (!excerpt) return;
   hidePreview();
   shownFor = link;
-  if (link.dataset.verified !== "false") link.removeAttribute("title"); // the preview says more
   preview.replaceChildren(...[...excerpt.children].map((child) => child.cloneNode(true)));
+  if (link.dataset.verified !== "false") link.removeAttribute("title"); // the preview says more
+  else preview.querySelectorAll("mark").forEach((mark) => mark.replaceWith(...mark.childNodes)); // another quotation
   link.setAttribute("aria-describedby", preview.id);
   preview.showPopover();
   placePreview();
