@@ -44,8 +44,10 @@ class Continuation:
 
     def _begins_line(self, start: str) -> bool:
         found = _BLOCK_START.match(start)
-        if found is None or self._in_fence or found[0] in _FENCE:
-            return found is not None and found[0] in _FENCE
+        if found is None:
+            return False
+        if found[0] in _FENCE or self._in_fence:
+            return found[0] in _FENCE
         return found[0] != "|" or self._is_row_complete()
 
     def _is_row_complete(self) -> bool:
