@@ -46,9 +46,10 @@ class Continuation:
         found = _BLOCK_START.match(start)
         if found is None:
             return False
-        if found[0] in _FENCE or self._in_fence:
-            return found[0] in _FENCE
-        return found[0] != "|" or self._is_row_complete()
+        if found[0] == "|":
+            return not self._in_fence and self._is_row_complete()
+        # Behind a blank the line goes on, as in "where x > 5".
+        return (found[0] in _FENCE or not self._in_fence) and not self._lines[-1].endswith(" ")
 
     def _is_row_complete(self) -> bool:
         """Say whether the last line is a row of a table with as many cells as the one above."""

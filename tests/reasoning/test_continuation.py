@@ -43,6 +43,8 @@ def test_what_begins_a_block_begins_a_line(before, text):
         ("a or b is a |", "| b"),
         ("The range of 3", "-5 is"),
         ("Version 1", ".5 is"),
+        ("All where x ", "> 5 is"),
+        ("It is 8 ", "- 3"),
         ("Version ", "1.5 is"),
         ("```python\nx = 1 ", "- y"),
         ("```\n| a |", "| b |"),
