@@ -84,6 +84,8 @@ def test_answer_is_whole_however_often_the_connection_was_cut(demo, cable, model
     chance = random.Random(seed)  # noqa: S311 - no secret
     model.script([reply(calls("searchFilings", '{"query":"debt"}')), held_reply(chance)])
     card = demo.asks("Count, please.")
+    model.wait_for(held="cut 0")  # until then the trace is drawn again, and a click on it may be lost
+    expect(card.steps.first).to_have_attribute("data-state", "done")
     card.opens_trace()
     card.opens_thinking()
 
