@@ -79,7 +79,10 @@ def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
 
 def search(texts: Sequence[AttachedText], query: str) -> tuple[Source, ...]:
     """Return the passages that share words with a query, best first."""
-    relevance = Relevance(query_terms(search_terms(query)))
+    terms = query_terms(search_terms(query))
+    if not terms:
+        return ()
+    relevance = Relevance(terms)
     scored = [
         (-score, place, passage.number, found_passage(one, passage))
         for place, one in enumerate(texts)
