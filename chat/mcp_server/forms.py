@@ -90,7 +90,7 @@ class Place(Form):
         return f"[{self.number}] {' · '.join(part for part in parts if part)}\n{self.url}"
 
 
-class Passage(Place):
+class FoundPassage(Place):
     """A passage of a document."""
 
     text: str
@@ -99,7 +99,7 @@ class Passage(Place):
 class Passages(Form):
     """Passages, best first, or in the order of their document."""
 
-    passages: Sequence[Passage]
+    passages: Sequence[FoundPassage]
     searched: Annotated[int | None, Field(description="How many documents were searched.")] = None
 
     def as_text(self) -> str:
@@ -107,7 +107,7 @@ class Passages(Form):
         return "\n\n".join(f"{each.line}\n{each.text}" for each in self.passages) or "No passage was found."
 
 
-class Citation(Place):
+class CitedPassage(Place):
     """A passage that an answer cites."""
 
     quotation: str | None
@@ -140,7 +140,7 @@ class Answer(Form):
     finish_reason: str | None
     answer: Annotated[str, Field(description="Markdown; [n] cites the source with this number.")]
     summary: Annotated[Sequence[str], Field(description="How the answer was found, in a few sentences.")]
-    citations: Sequence[Citation]
+    citations: Sequence[CitedPassage]
     error: Failure | None = None
 
     def as_text(self) -> str:

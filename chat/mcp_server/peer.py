@@ -96,9 +96,9 @@ class Peer:
         own = find_conversation(self.person, conversation_id) if conversation_id else None
         return Reader(own.pk if own else NO_CONVERSATION, self.person.pk, collections)
 
-    def passages(self, found: Iterable[Source]) -> list[forms.Passage]:
+    def passages(self, found: Iterable[Source]) -> list[forms.FoundPassage]:
         return [
-            forms.Passage(
+            forms.FoundPassage(
                 number=number,
                 kind=source.kind,
                 title=source.title,
@@ -123,7 +123,7 @@ class Peer:
             answer=form["answer"],
             summary=form["reasoningSummary"],
             citations=[
-                forms.Citation(
+                forms.CitedPassage(
                     number=cited["ref"],
                     publisher=cited["company"],
                     page=cited.get("page"),

@@ -23,7 +23,7 @@ class UnfitAnswerError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AllowedAnswer:
     """One of the answers that a field allows."""
 
     value: str
@@ -41,7 +41,7 @@ class Field:
     help: str = ""
     is_required: bool = False
     default: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[AllowedAnswer, ...] = ()
 
 
 def check_question(schema: Any) -> None:
@@ -63,7 +63,7 @@ def fields_of(schema: Mapping[str, Any]) -> tuple[Field, ...]:
 
 def field_from_json(form: Mapping[str, Any]) -> Field:
     """Return a field of the form that ``dataclasses.asdict`` has made of one."""
-    return Field(**{**form, "choices": tuple(Choice(**choice) for choice in form["choices"])})
+    return Field(**{**form, "choices": tuple(AllowedAnswer(**choice) for choice in form["choices"])})
 
 
 def answers_of(schema: Mapping[str, Any], given: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _field(name: str, schema: Mapping[str, Any], is_required: bool) -> Field:
         help=str(schema.get("description") or "")[:MAX_LABEL_CHARS],
         is_required=is_required and kind != "boolean",
         default="" if default in (None, False) else str(default),
-        choices=tuple(Choice(value, label, value in chosen) for value, label in choices),
+        choices=tuple(AllowedAnswer(value, label, value in chosen) for value, label in choices),
     )
 
 

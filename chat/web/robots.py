@@ -16,7 +16,7 @@ _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 
 
-class Rule(NamedTuple):
+class PathRule(NamedTuple):
     """A line ``Allow`` or ``Disallow``. In its pattern ``*`` is any text, and ``$`` at the end the end."""
 
     allows: bool
@@ -40,13 +40,13 @@ class Rule(NamedTuple):
         return not is_anchored or at == len(path)
 
 
-Rules = tuple[Rule, ...]
+Rules = tuple[PathRule, ...]
 
 
 def parse(text: str) -> Rules:
     """Return the rules for this server: those of the groups that name it, else those for everybody."""
-    named: list[Rule] = []
-    others: list[Rule] = []
+    named: list[PathRule] = []
+    others: list[PathRule] = []
     agents: set[str] = set()
     has_rules = True  # of the group so far, so that the next user agent begins another one
     for field, value in _fields(text.splitlines()):
@@ -55,13 +55,13 @@ def parse(text: str) -> Rules:
             has_rules = False
         elif field in ("allow", "disallow"):
             has_rules = True
-            rule = Rule(field == "allow", normal(value))
+            rule = PathRule(field == "allow", normal(value))
             for agent, rules in ((PRODUCT, named), ("*", others)):
                 if agent in agents and value:
                     rules.append(rule)
             # A group that names this server counts even where it disallows nothing.
             if PRODUCT in agents and not value:
-                named.append(Rule(True, "/"))
+                named.append(PathRule(True, "/"))
     return tuple(named or others)
 
 

@@ -18,7 +18,7 @@ _FENCE: Final = ("```", "~~~")
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 
 
-class Continuation:
+class ContinuedText:
     """Joins a text to the answer ``before`` it, the same way for every chunking of the text."""
 
     def __init__(self, before: str) -> None:

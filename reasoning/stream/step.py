@@ -17,7 +17,7 @@ from reasoning.redaction import REPEAT, SECRETS_ONLY, StreamRedactor, redact_tex
 from reasoning.scratchpad import RepeatGuard, Scratchpad
 from reasoning.services.signatures import is_opaque, merge_signatures, signatures_of_call
 from reasoning.services.text_calls import has_text_call
-from reasoning.stream.continuation import Continuation
+from reasoning.stream.continuation import ContinuedText
 from reasoning.stream.limits import Cap, cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK
@@ -150,7 +150,7 @@ class StepMachine:
         """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
         self._messages.append(_MessageText(number))
         self._sections = SectionParser(live=True, continues=self._turn.continues)
-        self._continuation = Continuation(self._turn.cut_answer if self._turn.continues else "")
+        self._continuation = ContinuedText(self._turn.cut_answer if self._turn.continues else "")
         # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._answer_guard = RepeatGuard(self._turn.scratchpads)

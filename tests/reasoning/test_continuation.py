@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.stream.continuation import Continuation
+from reasoning.stream.continuation import ContinuedText
 
 TABLE = "| a | b |\n|---|---|\n"
 
 
 def joined(before: str, pieces: list[str]) -> str:
-    continuation = Continuation(before)
+    continuation = ContinuedText(before)
     return before + "".join([*map(continuation.feed, pieces), continuation.finish()])
 
 

@@ -48,7 +48,7 @@ class ImportedTurn(NamedTuple):
     is_active: bool
 
 
-class Place(NamedTuple):
+class ShownMessage(NamedTuple):
     """A message that is shown, below another one."""
 
     message: ExportedMessage
@@ -61,7 +61,7 @@ class Tree:
     """The messages of a conversation that are shown, parents first, and its turns, named by their last messages."""
 
     def __init__(self, found: ExportedConversation) -> None:
-        self.places: list[Place] = []
+        self.places: list[ShownMessage] = []
         self._find_places(found)
         self.below: list[list[int]] = [[] for _place in self.places]
         self.questions: list[int | None] = []  # of each message
@@ -104,7 +104,7 @@ class Tree:
                     if message.side == "unknown":
                         is_question = shown_above is None or not self.places[shown_above].is_question
                     nearest[position] = len(self.places)
-                    self.places.append(Place(message, shown_above, is_question, position))
+                    self.places.append(ShownMessage(message, shown_above, is_question, position))
                 waiting += [(child, nearest[position]) for child in below[position]]
         current = positions.get(found.current) if found.current is not None else None
         self._current = None if current is None else nearest[current]

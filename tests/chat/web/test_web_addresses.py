@@ -195,7 +195,7 @@ def test_pattern_matches_as_its_regular_expression(pattern, path):
     expression = "".join(".*" if char == "*" else re.escape(char) for char in body)
     expected = re.match(expression + (r"\Z" if pattern.endswith("$") else ""), path)
 
-    assert robots.Rule(False, pattern).matches(path) == (expected is not None)
+    assert robots.PathRule(False, pattern).matches(path) == (expected is not None)
 
 
 @given(st.text(max_size=300))
