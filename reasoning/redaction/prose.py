@@ -195,7 +195,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_value_behind_name(name: str, value: str) -> bool:
-    if value.isalpha():
+    if not value or value.isalpha():
         return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     if value[0] in "=:|-(" or is_verb_pin or is_expression(value):

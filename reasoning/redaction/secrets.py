@@ -151,7 +151,9 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             r"\n\s*\"{3}", lead["open"]
         ):
             return None
-        if lead["open"].rstrip()[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or text[start] in ":,;)]}."):
+        if lead["open"].rstrip()[-2:] == quote[1] * 2 and (
+            lead["open"][-1] == " " or text[start : start + 1] in (*":,;)]}.", "")
+        ):
             return None  # an empty value
         # `name=` where the quote ends what was opened before the name
         before = text[lead.start() - 1 : lead.start()]

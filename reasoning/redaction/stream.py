@@ -633,8 +633,8 @@ class StreamRedactor:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
         if BLOCK_HINT.search(self._held, self._scanned + self._passed_block, MAX_HELD):
             self._see(MAX_HELD)
-        if self._is_before_block:
-            return
+        if self._is_before_block and self._scanned <= MAX_HELD:
+            return  # all windows end at the block
         text = self._held[:MAX_HELD]
         seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._released)
         windows = self._windows([(one, self._end_of(one, MAX_HELD)) for one in seen], MAX_HELD)

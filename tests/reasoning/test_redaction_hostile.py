@@ -88,6 +88,17 @@ def test_key_block_in_a_flood_of_triggers_is_swallowed():
     assert shown.endswith("plain words at the end.")
 
 
+@pytest.mark.parametrize("row", ["| a b | gone | text of a cell |\n", "password for the account of "])
+@pytest.mark.parametrize("begin", ["<REDACTED>", "-" * 5 + "BEGIN PRIVATE KEY" + "-" * 5, "-" * 5 + "BEGIN "])
+def test_block_behind_a_window_that_is_too_long_to_hold_ends_it(row, begin):
+    text = f"| password | verdict |\n|---|---|\n{row * (MAX_HELD // len(row) + 1)}see {begin} there"
+
+    shown = redact_text(text)
+
+    assert UNAVAILABLE not in shown
+    assert "see " in shown
+
+
 def cyclic() -> dict[str, Any]:
     value: dict[str, Any] = {"query": "risk"}
     value["self"] = [value]
