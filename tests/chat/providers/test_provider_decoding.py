@@ -169,6 +169,8 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         (b'{"errcode":1301,"errmsg":"bad day"}', "server_error"),
         (b'{"result":null,"success":false,"errors":[{"code":7009,"message":"upstream"}]}', "server_error"),
         (b'[{"error":{"code":503,"message":"overloaded"}}]', "server_error"),
+        (b'{"modelStreamErrorException":{"message":"bad day"}}', "server_error"),
+        (b'{"fault":{"faultstring":"bad day"}}', "server_error"),
         (b'{"choices":[],"status":"error","msg":"bad day"}', "server_error"),
         (b'{"type":"about:blank","title":"Unavailable","status":503}', "server_error"),
         (b'{"choices":[{"delta":{"content":"a', "malformed"),
