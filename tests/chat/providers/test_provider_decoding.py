@@ -75,8 +75,15 @@ def test_chunk_that_says_nothing_gives_nothing(payload):
     assert decoded(payload) == []
 
 
-def test_list_of_parts_becomes_thinking_and_content_in_order():
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "so"}, "!"]
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "hm", "thought": True},
+    ],
+)
+def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
+    parts = [thought, {"type": "text", "text": "so"}, "!"]
 
     assert decoded(chunk({"content": parts})) == [
         RawFields({"thinking": "hm"}),
