@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -34,6 +35,8 @@ _ERROR_WORDS = (
     "error_code",
     "status_msg",
 )
+# AWS names a failure by the kind of its exception, a gateway by a fault.
+_ERROR_KEY = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 
 
@@ -269,7 +272,8 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
         return chunk
     succeeded = chunk.get("success") is True or str(chunk.get("code", "")).lower() in _SUCCESS_CODES
     has_words = any(chunk.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(chunk.get(name), str))
-    return chunk if has_words and not succeeded else None
+    is_named = any(_ERROR_KEY.search(name) and isinstance(value, dict | str) for name, value in chunk.items() if value)
+    return chunk if (has_words or is_named) and not succeeded else None
 
 
 def is_end_mark(text: bytes) -> bool:

@@ -50,6 +50,7 @@ _CODE_OF_STATUS: Mapping[int, Code] = {
     524: "timeout",
     413: "context_overflow",
     429: "rate_limited",
+    498: "rate_limited",  # Groq: no capacity
 }
 # The status that an error's name means. An error inside an open stream has no HTTP status.
 _STATUS_OF_NAME = (
@@ -281,10 +282,10 @@ def error_code(status: int, text: str) -> Code:
         return "authentication"
     if status != 429 and kind_of(text, {"quota"}):
         return "rate_limited"
+    if is_rate_limit and status in (400, 403, 413, 500, 503):
+        return "rate_limited"
     if status == 403 and text and (kind_of(text, {"unknown_model"}) or not _ABOUT_KEY.search(text)):
         return "refused"
-    if is_rate_limit and status in (400, 413, 500, 503):
-        return "rate_limited"
     return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")
 
 

@@ -225,7 +225,8 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
     if not isinstance(part, dict):
         return {}
     text = text_in(part.get("thinking") or part.get("reasoning") or part.get("text"))
-    match part.get("type", "text"):
+    # Gemini marks a thought among its texts.
+    match "thinking" if part.get("thought") is True else part.get("type", "text"):
         case "text" | "output_text" if text:
             return {"content": text}
         case "thinking" | "reasoning" if text and not has_native:

@@ -97,6 +97,7 @@ class ResponsesDecoder(ResponseDecoder):
         self._newest_call: CallItem | None = None
         self._call_count = 0
         self._items_bytes = 0
+        self._ended_ids: set[str] = set()  # of responses whose final event came
         self._readers: Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[RawDelta]]] = {
             **dict.fromkeys(_TEXT_FIELDS, self._read_text),
             **dict.fromkeys(_WHOLE_TEXTS, self._read_whole_text),
@@ -243,6 +244,10 @@ class ResponsesDecoder(ResponseDecoder):
         if not isinstance(response, dict) or response.get("status") in ("queued", "in_progress"):
             # A background response has nothing in it yet.
             return
+        # Some gateways send the final event twice.
+        if (response_id := string_in(response, "id")) in self._ended_ids:
+            return
+        self._ended_ids |= {response_id} - {""}
         usage = read_usage(response.get("usage"))
         if response.get("status") in ("failed", "cancelled") or response.get("error"):
             self._usage = usage

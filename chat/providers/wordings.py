@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from chat.providers.base import Code, Reason
 
 _NOT = (
-    r"(?:(?:not|n[’']t|never) (?:\w+ ){0,2}?(?:support|allow|permit|enabl|accept|implement|provid|compatib)"
-    r"|unsupported|disabled)"
+    r"(?:(?:not|n[’']t|never) (?:\w+ ){0,2}?(?:support|allow|permit|enabl|accept|implement|provid|compatib|availab"
+    r"|be used)|unsupported|disabled|incompatible)"
 )
 _UNSUPPORTED = (
     r"unsupported|not support|only supported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|allowed)"
@@ -27,7 +27,7 @@ _ABSENT = (
     r"|must (?:also )?(?:have|include|contain|provide|carry|keep|preserve)|(?:pass|send)\w* (?:it )?back"
     r"|without (?:(?:its|the|any|a) )?[`'\"]?(?:reasoning|thinking)|not (?:set|present|provided|passed|found in)\b"
     r"|\bno [`'\"]?(?:reasoning|thinking)|expect\w* [`'\"]?(?:reasoning|thinking)_?"
-    r"|omitted|\blacks?\b|absent|(?:must|can|may|should)(?:not| not)? be (?:empty|blank|null|none)"
+    r"|omitted|\blacks?\b|absent|必须|缺少|(?:must|can|may|should)(?:not| not)? be (?:empty|blank|null|none)"
 )
 _TOOLS = (
     r"(?<!parallel[ _])\b(?:tools?|tool[ _-]?(?:use|calls?|calling|choice)|function[ _-]?(?:use|calls?|calling)"
@@ -71,12 +71,13 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "context_overflow",
         (
-            r"context_?length_?exceeded|context_window_exceeded|exceed_context_size|string_above_max_length"
+            r"context_?length_?exceeded|context_?window_?exceeded|exceed_context_size|string_above_max_length"
             r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds",
         ),
         (
             "the request exceeds the available context size, try increasing it\nexceed_context_size_error",
             "no\ncontext_length_exceeded",
+            "ContextWindowExceededError: OpenAIException",
             "Your request exceeded model token limit: 262144 (requested: 300000)",
         ),
     ),
@@ -87,7 +88,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size|limit)\W+(?:\w+ ){0,3}"
             r"(?:exceed|limit|reached)|(?:exceed\w*|over|beyond) (?:\w+ ){0,3}context (?:window|length|size|limit)"
             r"|context size has been exceeded|context length of only|context (?:the )?overflow"
-            r"|(?:上下文|输入|提示词?)\S{0,12}(?:超过|超出|过长)",
+            r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)"
+            r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed",
         ),
         (
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -99,6 +101,9 @@ WORDINGS: tuple[Wording, ...] = (
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
             "Context limit reached",
             "Context size has been exceeded.",
+            "Prompt 超长",
+            "Prompt does not fit into the context",
+            "Sequence length exceeds the maximum of the model",
         ),
     ),
     Wording(
@@ -146,7 +151,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:input|prompt|total)(?: text)? (?:tokens?|length)(?: count|s)?\b.{0,60}(?:exceed|larger than|over the)"
             r"|(?:number|count|amount) of (?:input |prompt )?tokens\b.{0,40}(?:exceed|larger than|over the)"
             r"|tokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
-            r"|range of input length should be|too many (?:\w+ )?tokens",
+            r"|range of input length should be|too many (?:\w+ ){0,2}(?:tokens|bytes)|max_seq_len|input length limit",
         ),
         (
             "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576).",
@@ -158,6 +163,9 @@ WORDINGS: tuple[Wording, ...] = (
             "The number of tokens in the prompt exceeds 4096",
             "Too many input tokens",
             "Token count exceeds the limit",
+            "too many total text bytes",
+            "length of prompt_tokens (40000) must be less than max_seq_len (32768).",
+            "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
         ),
     ),
     # The quota, the rate, the key.
@@ -358,12 +366,16 @@ WORDINGS: tuple[Wording, ...] = (
             r"\b(?:last|first|final)\b[^.\n]{0,20}\b(?:message|role|turn)\b[^.\n]{0,30}"
             r"\b(?:must|should|has to|needs? to)\b[^.\n]{0,30}\b(?:user|assistant|role)\b|expected last role"
             r"|system messages? (?:must|should) be (?:at the beginning|(?:the )?first)"
+            r"|(?:conversations?|messages|chat|prompt)\b[^.\n]{0,20}\b(?:must|should|has to|needs? to) (?:start|begin)"
+            r"\b[^.\n]{0,30}\b(?:user|role)\b|expected (?:the )?first (?:message|role|turn)\b[^.\n]{0,30}\buser\b"
             r"|turn comes immediately after|no user query found|no previous assistant message"
             r"|ends? with an? assistant",
         ),
         (
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
             "Last message must have role `user`",
+            "Jinja Exception: Conversation must start with a user prompt",
+            "Expected first message to have role 'user', got 'system'",
             "System message must be at the beginning.",
             "Please ensure that function call turn comes immediately after a user turn or after a function response "
             "turn.",
@@ -381,7 +393,12 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\brole\W{1,3}(?:does not|doesn[’']t) support\W+(?:system|developer)\b"
             r"|(?:unexpected|invalid|unknown|unsupported) (?:message )?role\W+(?:system|developer)\b"
             r"|role\W+input should be [`'\"]?user"
-            r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)",
+            r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
+            # Schemas: the values that a role may have.
+            r"|unknown variant\W+system|[`'\"]system[`'\"] (?:is not one of|found using\W+role)"
+            r"|\brole\b (?:must|should) be (?:one of|either)\W+user\W+(?:(?:and|or)\W+)?(?:assistant|model)\b"
+            r"|" + _NOT + r" (?:the |a )?[`'\"]?system[`'\"]? (?:field|parameter)"
+            r"|不支持\s?\S{0,4}system|system\s?\S{0,6}不支持",
         ),
         (
             "System role not supported",
@@ -393,6 +410,13 @@ WORDINGS: tuple[Wording, ...] = (
             "Unexpected role 'system'",
             "Only user and assistant roles are supported!",
             "role: Input should be 'user' or 'assistant'",
+            "messages[0].role: unknown variant `system`, expected `user` or `assistant`",
+            "'system' is not one of ['user', 'assistant'] - 'messages.0.role'",
+            "Input tag 'system' found using 'role' does not match any of the expected tags: 'user', 'assistant'",
+            "messages[0].role must be one of [user, assistant]",
+            "This model doesn't support the system field. Remove system and try again.",
+            "System prompts are not available for this model",
+            "该模型不支持 system 角色",
         ),
         any_status=True,
     ),
@@ -400,8 +424,9 @@ WORDINGS: tuple[Wording, ...] = (
         "call_ids",
         (
             rf"{_CALL_ID}[^\n]{{0,120}}?(?:must|should|too long|\blength\b|pattern|\binvalid\b|unique|duplicate"
-            r"|alphanumeric|characters|begins with)"
-            rf"|\b(?:invalid|duplicate\w*|too long|malformed)\b[^\n]{{0,60}}?{_CALL_ID}"
+            r"|alphanumeric|characters|begins with|\b(?:bad|wrong|illegal)\b|不合法|无效)"
+            rf"|\b(?:invalid|duplicate\w*|too long|malformed|bad|wrong|illegal)\b[^\n]{{0,60}}?{_CALL_ID}"
+            r"|\n[^\n]*\bmessages\W{1,2}\d+\W{1,2}tool_call(?:s\W{1,2}\d+\W{1,2}|_)id\b"  # the parameter at fault
             r"|function\W{1,2}name\b[^\n]{0,80}(?:pattern|too long)",
         ),
         (
@@ -413,6 +438,9 @@ WORDINGS: tuple[Wording, ...] = (
             "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
             "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern.",
             "messages.1.content: `tool_use` ids must be unique",
+            "Bad tool call id",
+            "Invalid value\ninvalid_request_error messages[2].tool_calls[0].id",
+            "tool_call_id 参数不合法",
         ),
         any_status=True,
     ),
@@ -422,8 +450,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"enable-auto-tool-choice|tool-call-parser|tool[ _]?call[ _]?parser|tools? param\w* requires?|--jinja"
             r"|cannot use tools|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
             r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
-            r"|(?:not|n[’']t) have (?:tool|function)"
-            r"|不支持\S{0,6}(?:工具|函数|tool|function)",
+            r"|(?:not|n[’']t) have (?:native )?(?:tool|function)|unable to (?:call|use) (?:tools|functions)"
+            r"|no (?:tool|function)[ -]?call|only available for models with (?:tool|function)"
+            r"|not supported for\b[^.\n]{0,20}\bfunction[ -]?call|不支持\s?\S{0,6}(?:工具|函数|tool|function)",
         ),
         (
             '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
@@ -431,6 +460,11 @@ WORDINGS: tuple[Wording, ...] = (
             "tools param requires --jinja flag",
             "Cannot use tools with stream",
             "The requested model does not have tool support",
+            "This model has no tool calling capability",
+            "this model is unable to call tools",
+            "tools are only available for models with tool support",
+            "x/y is not supported for JSON mode/function calling",
+            "当前模型不支持 Function Call 功能",
         ),
         any_status=True,
     ),
@@ -453,6 +487,9 @@ WORDINGS: tuple[Wording, ...] = (
             "deepseek-reasoner does not support Function Calling",
             "Tool use is not enabled for this model",
             "tools are unsupported",
+            "Function calling is not available for this model",
+            "tools can't be used with this model",
+            "Tools are incompatible with model x",
         ),
         any_status=True,
     ),
@@ -462,7 +499,10 @@ WORDINGS: tuple[Wording, ...] = (
             r"(?:unknown|unsupported|unrecognized|unexpected|extra(?:_forbidden| inputs)?)\b[^\n]{0,60}?"
             r"(?:(?<![\w.\[])|(?<=\bbody\.))(?:tools|tool_choice|functions)\b(?!\[|\.\w)"
             r"|(?:unexpected|unsupported) role\W+tool\b(?!\W+after)|\brole\W{1,3}tool\b\W{1,3}(?:is )?not"
-            r"|roles are supported, with the exception of an initial",
+            r"|roles are supported, with the exception of an initial"
+            r"|\binvalid (?:parameter|argument)s?\W+tools\b(?![\[.])"
+            r"|not accept (?:the )?(?:parameter|argument)\W+tools\b"
+            r"|\('tools'[^)\n]{0,40}\b(?:was|were) unexpected|\btools\W{1,2}unexpected\b",
         ),
         (
             "Unknown parameter: 'tools'.",
@@ -470,6 +510,10 @@ WORDINGS: tuple[Wording, ...] = (
             "Extra inputs are not permitted\nextra_forbidden body tools",
             "Extra inputs are not permitted: body.tools",
             "Unexpected role 'tool'",
+            "Invalid parameter: tools",
+            "tools: unexpected property",
+            "Model does not accept argument 'tools'",
+            "Additional properties are not allowed ('tools', 'tool_choice' were unexpected)",
             "Only user and assistant roles are supported, with the exception of an initial optional system message!",
         ),
     ),
@@ -561,14 +605,17 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "content",
         (
-            rf"{_CONTENT}[^.\n]{{0,60}}?(?:required|missing|null\b|none\b|nonetype|blank|empty|a (?:valid )?string\b)"
-            rf"|(?:missing|required|requires?|null|none|empty|blank|without)\b[^.\n]{{0,40}}?{_CONTENT}"
+            rf"{_CONTENT}[^\n]{{0,60}}?(?:required|missing|null\b|none\b|nonetype|blank|empty|a (?:valid )?string\b"
+            r"|不能为空)"
+            rf"|(?:missing|required|requires?|null|none|empty|blank|without|valid string)\b[^\n]{{0,60}}?{_CONTENT}"
             r"|either content or tool_calls",
         ),
         (
             "Invalid value for 'content': expected a string, got null.",
             "Missing required field: content",
             "Field required\nmissing body messages content",
+            "json: cannot unmarshal null into Go struct field Message.messages.content of type string",
+            "The text field in the ContentBlock object at messages.1.content.0 is blank.",
             "Assistant message must have either content or tool_calls, but not none.",
         ),
     ),

@@ -30,7 +30,7 @@ MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
 _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
-_ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
+_ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused"})
 
 
 class Remedy(NamedTuple):
@@ -172,6 +172,9 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
         return "items"
     if plan.sends_images and (error.reason == "images" or is_unexplained):
         return "images"
+    # A template that joins texts fails at the null beside a call, and names neither.
+    if plan.has_null_content and is_unexplained:
+        return "content"
     return "questions" if plan.sends_unanswered and is_unexplained else ""
 
 

@@ -33,7 +33,7 @@ NAMES: Mapping[FinishReason, str] = {
         safety safety_filter image_safety safety_block sensitive sensitive_content refusal refused recitation
         image_recitation blocklist blocked prohibited_content image_prohibited_content spii language
         guardrail guardrails guardrail_intervened guardrail_triggered moderation moderated error_toxic toxic flagged
-        censored security risk content_risk unsafe
+        model_armor censored security risk content_risk unsafe
     """,
     "error": """
         error errored network_error connection_error api_error server_error internal_error internal_server_error

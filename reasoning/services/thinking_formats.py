@@ -296,6 +296,12 @@ LEFTOVERS = (
     "<|end|>",
     "<|return|>",
     "<|eos|>",
+    "<|eot|>",  # Llama 4
+    "<|EOT|>",  # Step
+    "<|endofturn|>",
+    "[|endofturn|]",  # EXAONE
+    "<|assistant_end|>",  # Apertus
+    "<seed:eos>",
     "<|eoa|>",
     "<end_of_turn>",
     "<turn|>",

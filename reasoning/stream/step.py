@@ -7,7 +7,7 @@ log. A scratchpad leaves as a ``Scratchpad`` only. No clock, no I/O.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from reasoning.citations import check_citations, citation_to_json
@@ -237,7 +237,8 @@ class StepMachine:
         self._thinking_redactor, self._thinking_guard = StreamRedactor(), RepeatGuard(self._turn.scratchpads)
         self._has_thinking = False
         answer = self._normalizer.thinking or ""
-        self._normalizer = Normalizer(live=True, family=self._turn.family)
+        family = self._turn.family
+        self._normalizer = Normalizer(live=True, family=family and replace(family, starts_in_thought=False))
         self._route((*self._normalizer.feed({"content": answer}), *self._normalizer.finish()))
 
     def _show_answer(self, redacted: str, *, ends: bool = False) -> None:

@@ -24,13 +24,18 @@ from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 # What gateways and models put before the name of a tool, with an example.
 NAME_PREFIXES = {
     "functions.": "functions.search",  # gpt-oss, Kimi
+    "functions:": "functions:search",
+    "function.": "function.search",
     "tools.": "tools.search",
+    "tool.": "tool.search",
     "to=functions.": "to=functions.search",  # gpt-oss
     "default_api.": "default_api.search",  # Gemini
     "default_api:": "default_api:search",
 }
 # Behind a name: a mark of a template, ``search<|channel|>commentary``, or the number of a call, ``search:0`` (Kimi).
-_LEAKED_END = re.compile(r"<\|.*|:\d+\s*\Z", re.DOTALL)
+_LEAKED_END = re.compile(r"<.*|:\d+\s*\Z", re.DOTALL)
+
+_NUMBER = re.compile(r"[0-9]{1,6}")  # an index that a service has quoted
 
 
 class ToolCallReader:
@@ -54,6 +59,8 @@ class ToolCallReader:
             # Some gateways leave out the level between.
             function = function if isinstance(function, Mapping) else piece
             given = piece.get("index")
+            if isinstance(given, str) and _NUMBER.fullmatch(given):
+                given = int(given)
             server_index = given if isinstance(given, int) and given >= 0 else None
             call_id, name = _string(piece.get("id")), _string(function.get("name"))
             arguments = _arguments(function.get("arguments"))

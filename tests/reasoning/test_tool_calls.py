@@ -83,7 +83,8 @@ def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
 
 
 @pytest.mark.parametrize(
-    "name", [*NAME_PREFIXES.values(), "search<|channel|>commentary", "functions.search:0", " search"]
+    "name",
+    [*NAME_PREFIXES.values(), "search<|channel|>commentary", "search</function", "functions.search:0", " search"],
 )
 def test_name_is_what_the_tool_is_called(name):
     assert [call.name for call in step(piece("{}", "c1", name)).calls] == ["search"]
@@ -98,6 +99,10 @@ def test_name_is_what_the_tool_is_called(name):
         ((piece('{"q":', "x1", "f", index=None), piece("1}", "x2", index=None)), [("x1", '{"q":1}')]),
         ((piece("{}", "x1", "f"), piece("{}", "x2", "f")), [("x1", "{}"), ("x2", "{}")]),
         ((piece('{"q":', "x1", "f"), piece("{}", "x2", "g")), [("x1", '{"q":'), ("x2", "{}")]),
+        (
+            (piece('{"q":', "x1", "f", index="0"), piece("{", "x2", "f", index="1"), piece("1}", index="0")),
+            [("x1", '{"q":1}'), ("x2", "{")],
+        ),
     ],
 )
 def test_piece_with_another_id_continues_an_unfinished_call(pieces, calls):

@@ -75,8 +75,15 @@ def test_chunk_that_says_nothing_gives_nothing(payload):
     assert decoded(payload) == []
 
 
-def test_list_of_parts_becomes_thinking_and_content_in_order():
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "so"}, "!"]
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "hm", "thought": True},
+    ],
+)
+def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
+    parts = [thought, {"type": "text", "text": "so"}, "!"]
 
     assert decoded(chunk({"content": parts})) == [
         RawFields({"thinking": "hm"}),
@@ -169,6 +176,8 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         (b'{"errcode":1301,"errmsg":"bad day"}', "server_error"),
         (b'{"result":null,"success":false,"errors":[{"code":7009,"message":"upstream"}]}', "server_error"),
         (b'[{"error":{"code":503,"message":"overloaded"}}]', "server_error"),
+        (b'{"modelStreamErrorException":{"message":"bad day"}}', "server_error"),
+        (b'{"fault":{"faultstring":"bad day"}}', "server_error"),
         (b'{"choices":[],"status":"error","msg":"bad day"}', "server_error"),
         (b'{"type":"about:blank","title":"Unavailable","status":503}', "server_error"),
         (b'{"choices":[{"delta":{"content":"a', "malformed"),

@@ -74,7 +74,7 @@ STATUSES = {
     "refused": (400, 404, 422),
     "authentication": (401,),
     "context_overflow": (413,),
-    "rate_limited": (429,),
+    "rate_limited": (429, 498),
     "timeout": (408, 504),
     "server_error": (500, 502, 503, 529),
 }
@@ -144,6 +144,7 @@ OTHERS: list[tuple[int, Any, str, str]] = [
     (502, said("Provider returned empty content"), "server_error", ""),
     (500, said("Internal error in the tool server"), "server_error", ""),
     (503, said("Loading model"), "server_error", "loading"),
+    (403, said("Rate limit exceeded, retry later", code="rate_limit_exceeded"), "rate_limited", ""),
     (400, said("reasoning unsupported: maximum context length is 10"), "context_overflow", ""),
     (400, said("input image is too large"), "refused", "images"),
     (400, said("Invalid value: 'lots'.", param="reasoning.effort"), "refused", "effort"),

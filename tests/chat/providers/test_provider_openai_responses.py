@@ -304,6 +304,7 @@ PART = {"item_id": "m", "output_index": 0, "content_index": 0}
         (completed({**MESSAGE, "content": "So."}),),
         (completed({**MESSAGE, "content": [{"type": "text", "text": "So."}]}),),
         ({"type": "response.done", "response": completed(MESSAGE)["response"]},),
+        (completed(MESSAGE, id="r"), completed(MESSAGE, id="r")),
     ],
 )
 def test_text_is_read_once_from_any_event(events):

@@ -225,6 +225,7 @@ async def test_answer_of_a_gateway_that_waited_too_long_is_asked_for_again(talk)
     [
         ("Invalid 'messages[2].tool_calls[0].id': string too long.", 9, None),
         ("Invalid value for 'content': expected a string, got null.", None, ""),
+        ('can only concatenate str (not "NoneType") to str', None, ""),
     ],
 )
 async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, id_chars, content):
