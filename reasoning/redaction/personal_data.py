@@ -69,27 +69,26 @@ LABELS: Final = {
     "id_number": Label(
         spellings(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
-            " personalausweis driver_license drivers_license"
-            " driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
-            " medical_record medical_record_number personal_number mrn dni nie nif cpf cnh curp pesel ahv"
-            " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerschein"
-            " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
-            " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
-            " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
-            " krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number resident_registration"
-            " rijksregisternummer burgerservicenummer registre_national fødselsnummer fodselsnummer henkilötunnus"
-            " hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer sofinummer rijbewijs rijbewijsnummer"
-            " polisnummer verzekerdennummer person_nr samordningsnummer organisationsnummer id_kort körkort"
-            " numéro_de_identidad documento_de_identidad identità identité"
-            " carteira_de_identidade identidade emirates_id numéro_fiscal référence_fiscale contribuinte partita_iva"
-            " p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria cartão_sus saúde"
-            " health_card health_insurance medicare_card member_id individual_healthcare permis_de_conduire"
+            " personalausweis driver_license drivers_license driver's_license driver's_licence driving_licence"
+            " driving_license nhs medicare patient_id medical_record medical_record_number personal_number mrn dni"
+            " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steueridentifikationsnummer"
+            " führerschein rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id"
+            " sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card id_number"
+            " identity_number personal_id tax_identification insee versichertennummer versicherungsnummer"
+            " krankenkassennummer krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number"
+            " resident_registration rijksregisternummer burgerservicenummer registre_national fødselsnummer"
+            " fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer sofinummer"
+            " rijbewijs rijbewijsnummer polisnummer verzekerdennummer person_nr samordningsnummer"
+            " organisationsnummer id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
+            " carteira_de_identidade identidade emirates_id numéro_fiscal référence_fiscale contribuinte"
+            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria cartão_sus"
+            " saúde health_card health_insurance medicare_card member_id individual_healthcare permis_de_conduire"
             " permiso_de_conducir patente driver_licence drivers_licence prawo_jazdy dowód_osobisty dowodu"
             " dowodu_osobistego unique_taxpayer permanent_account kimlik numéro_national numéro_avs pasep"
-            " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy"
-            " 身份证 社保 社会保障 マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허"
-            " NRIC FIN EPIC NIN CPR MBI RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN"
-            " NIP REGON GSTIN UAN ABN IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer"
+            " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy 身份证 社保 社会保障"
+            " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
+            " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN NIP REGON GSTIN UAN ABN"
+            " IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
@@ -102,8 +101,10 @@ LABELS: Final = {
         min_digits=12,
     ),
     "passport": Label(
-        spellings("passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort"
-            " paszport paszportu 护照 旅券 パスポート 여권"),
+        spellings(
+            "passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort paszport"
+            " paszportu 护照 旅券 パスポート 여권"
+        ),
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
         min_digits=1,
@@ -111,9 +112,10 @@ LABELS: Final = {
     "phone": Label(
         spellings(
             "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
-            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial ring"
-            " reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon mobiel telefonu"
-            " komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화 휴대폰 연락처"
+            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial"
+            " ring reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon"
+            " mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화"
+            " 휴대폰 연락처"
         ),
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
         ("reach me on {}\t030 1234567", "contact centers handled 1,234,567 calls in 2023"),
@@ -123,11 +125,12 @@ LABELS: Final = {
     "account": Label(
         spellings(
             "account_number account_no account_ending acc account. account_# kundennummer depotnummer"
-            " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta"
-            " routing aba sort_code bsb blz card_number card_ending cc_number credit_card debit_card kreditkarte carte_bancaire checking_account"
-            " savings_account kto_nr bankleitzahl RIB cuenta cuenta_bancaria conto conto_corrente conta conta_bancária"
-            " conta_corrente rekeningnummer konta rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe"
-            " счёта счет 银行卡 银行账 账号 账户 口座 계좌"
+            " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte"
+            " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
+            " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
+            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer konta"
+            " rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账 账号"
+            " 账户 口座 계좌"
         ),
         r"\d(?:(?:[ \-]|%20)?\d){4,27}(?![.,]?\d)",
         ("account number {}\t12345678901", "account 12 of 15"),
@@ -158,10 +161,10 @@ LABELS: Final = {
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         spellings(
-            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote failed"
-            " accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for visitor"
-            " peer connected connection connections connecting request requests requested login logs logged sign_in"
-            " signed_in signin access accessed visit visited session sessions came hit hits"
+            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
+            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for"
+            " visitor peer connected connection connections connecting request requests requested login logs"
+            " logged sign_in signed_in signin access accessed visit visited session sessions came hit hits"
         ),
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
@@ -173,8 +176,8 @@ LABELS: Final = {
         spellings(
             "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
-            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in"
-            " domicilié postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
+            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
+            " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
             " адрес 住所 地址 住址 주소 STREET straße:"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
@@ -195,9 +198,8 @@ def label_pattern(words: Iterable[str]) -> str:
     spelled = sorted((re.escape(word).replace("_", "[ _-]?") for word in words), key=len, reverse=True)
     exact = r"(?-i:{0})|{0}(?=(?:[_-]?(?:number|num|no|id))?[\"']{{0,2}}\s?(?:[=:>]|\Z))"
     any_case = "|".join(exact.format(word) if word.isupper() else word for word in spelled)
-    return (
-        rf"(?i:{any_case})(?i:[ _-]?(?:numbers?|num|no|nr|nummer|n|id|home|work|reference|identifier|numarası|号码?|番号|번호))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
-    )
+    number = "numbers?|num|no|nr|nummer|n|id|home|work|reference|identifier|numarası|号码?|番号|번호"
+    return rf"(?i:{any_case})(?i:[ _-]?(?:{number}))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
 
 
 # "the passport number of the applicant is …"

@@ -36,10 +36,7 @@ _MAX_HEADING_CHARS = 400
 _MAX_COLUMNS = 32
 
 # A cell in quotes may contain the delimiter.
-_CELL = {
-    char: re.compile(rf'(?:\A|(?<={re.escape(char)}))([ ]*"[^"]*"[ ]*(?={re.escape(char)}|\Z)|[^{char}]*)')
-    for char in "|\t;,"
-}
+_CELL = {char: re.compile(rf'(?:\A|(?<=[{char}]))([ ]*"[^"]*"[ ]*(?=[{char}]|\Z)|[^{char}]*)') for char in "|\t;,"}
 
 Cell = tuple[int, str]  # place in the line, text
 
@@ -92,8 +89,7 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
     delimiter = next((char for char in "|\t;," if char in bare), "")
     if not delimiter:
         return [(0, line)], ""
-    found = islice(_CELL[delimiter].finditer(bare), _MAX_COLUMNS)
-    cells = [(start + cell.start(), cell[1]) for cell in found]
+    cells = [(start + cell.start(), cell[1]) for cell in islice(_CELL[delimiter].finditer(bare), _MAX_COLUMNS)]
     return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
 
 
