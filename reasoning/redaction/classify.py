@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from reasoning.redaction.providers import PROVIDERS
 from reasoning.redaction.rules import wordset
 
 
@@ -88,27 +89,6 @@ SECRET_PAIRS = frozenset(
     | {("honeycomb", "team"), ("art", "api"), ("app", "token")}
     | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
-# Services that give out keys. A random value beside such a name alone is one.
-PROVIDERS = wordset(
-    "abstractapi adafruit airbrake airtable alchemy algolia amplitude anthropic apify apollo asana assemblyai"
-    " atlassian auth0 aws azure backblaze bannerbear beamer bitbucket bitfinex bitly bittrex brevo browserstack"
-    " buildkite bugsnag calendly cerebras chargebee circleci clearbit clickup clockify cloudflare cloudinary codecov"
-    " cohere coinbase confluent contentful convertkit coveralls crowdin customerio databricks datadog deepgram deepl"
-    " deepseek digitalocean discord dockerhub docusign doppler dropbox dynatrace easypost elevenlabs etherscan etsy"
-    " eventbrite facebook fastly figma finicity finnhub firebase fireworks flickr flutterwave freshbooks freshdesk"
-    " frameio fullstory geocodio ghost giphy github gitlab gitter gocardless grafana groq hasura helpscout heroku"
-    " honeycomb hubspot huggingface hunter ibm infracost infura intercom ipdata ipgeolocation ipinfo ipstack jenkins"
-    " jfrog jira jotform kraken kucoin langfuse langsmith lastfm launchdarkly linear linode livestorm lob logz"
-    " mailchimp mailgun mailjet mapbox mapquest mattermost maxmind messagebird mistral mixpanel moralis mux netlify"
-    " newrelic newsapi ngrok notion npm nvidia nytimes okta onesignal openai opencage openrouter openweather"
-    " openweathermap opsgenie optimizely pagerduty pastebin paypal paystack pendo perplexity pinecone pipedrive plaid"
-    " planetscale polygon posthog postman postmark prefect pulumi pusher pypi quickbase razorpay readme replicate"
-    " resend rollbar rubygems samsara scraperapi segment semaphore sendbird sendgrid sendinblue sentry serpapi shodan"
-    " shopify shippo slack snyk sonarcloud sonarqube sourcegraph sparkpost splunk spotify squarespace statuspage"
-    " strava stripe sumologic supabase surveymonkey tavily telegram telnyx tiingo tinify todoist together travis"
-    " trello twilio twitch twitter typeform unsplash uploadcare vercel vimeo virustotal voyage vultr weatherapi"
-    " weatherstack webflow wistia wordpress xai yelp youtube zapier zendesk zenserp zerobounce zoho zoom"
-)
 _PII_WORDS = wordset(
     "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"
     " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr ip taxid nationalid birthday"

@@ -8,6 +8,7 @@ Spec 004 redaction.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from string import ascii_uppercase, digits
 from typing import Final, NamedTuple
@@ -33,9 +34,21 @@ _CARD_ISSUER = re.compile(
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 
+# Characters of words that are written without blanks, or have particles behind them.
+_EAST_ASIAN = "[\u3040-\u9fff\uac00-\ud7af]"
 # Marks between a label and its value, also HTML tags.
 _MARKS = r"(?:[\s:*]|</?[a-z]{1,8}>){0,12}"
-_SIGNS = r"[^A-Za-z0-9\n\[]{0,8}(?:value[^A-Za-z0-9\n\[]{0,4})?"
+_SIGNS = r"[^A-Za-z0-9\n\[]{0,8}?(?:value[^A-Za-z0-9\n\[]{0,4})?"
+
+
+def spellings(text: str) -> frozenset[str]:
+    """Return the words of ``text``, and those with accents without them, too."""
+    bare = "".join(char for char in unicodedata.normalize("NFD", text) if not "\u0300" <= char <= "\u036f")
+    return wordset(unicodedata.normalize("NFC", f"{text} {bare}"))
+
+
+# Between the label of an address and the address.
+_ARE = "is|ist|lautet|est le|est au|est|es|è|é|är|er|to|der|au|in"
 
 
 class Label(NamedTuple):
@@ -54,42 +67,55 @@ class Label(NamedTuple):
 
 LABELS: Final = {
     "id_number": Label(
-        wordset(
+        spellings(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
-            " personalausweis driver_license drivers_license"
-            " driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
-            " medical_record medical_record_number personal_number mrn dni nie nif cpf cnh curp pesel ahv"
-            " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerschein"
-            " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
-            " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
-            " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
-            " krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number resident_registration"
-            " rijksregisternummer burgerservicenummer registre_national fødselsnummer fodselsnummer henkilötunnus"
-            " henkilotunnus hetu cpr_number cpr_nr social_insurance_number numero_securite_sociale"
-            " número_de_identidad emirates_id NRIC FIN EPIC NIN CPR MBI RRN HETU cnpj idnr insurance_policy VIN"
-            " SIN PAN TIN TFN NIR DL NI"
+            " personalausweis driver_license drivers_license driver's_license driver's_licence driving_licence"
+            " driving_license nhs medicare patient_id medical_record medical_record_number personal_number mrn dni"
+            " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steueridentifikationsnummer"
+            " führerschein rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id"
+            " sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card id_number"
+            " identity_number personal_id tax_identification insee versichertennummer versicherungsnummer"
+            " krankenkassennummer krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number"
+            " resident_registration rijksregisternummer burgerservicenummer registre_national fødselsnummer"
+            " fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer sofinummer"
+            " rijbewijs rijbewijsnummer polisnummer verzekerdennummer person_nr samordningsnummer"
+            " organisationsnummer id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
+            " carteira_de_identidade identidade emirates_id numéro_fiscal référence_fiscale contribuinte"
+            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria cartão_sus"
+            " saúde health_card health_insurance medicare_card member_id individual_healthcare permis_de_conduire"
+            " permiso_de_conducir patente driver_licence drivers_licence prawo_jazdy dowód_osobisty dowodu"
+            " dowodu_osobistego unique_taxpayer permanent_account kimlik numéro_national numéro_avs pasep"
+            " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy 身份证 社保 社会保障"
+            " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
+            " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN NIP REGON GSTIN UAN ABN"
+            " IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
         min_digits=2,
     ),
     "my_number": Label(
-        wordset("my_number mynumber individual_number"),
+        spellings("my_number mynumber individual_number UID"),
         r"\d{4}[ -]?\d{4}[ -]?\d{4}(?!\d)",
         ("My Number: {}\t2402 9048 2050", "my number 7"),
         min_digits=12,
     ),
     "passport": Label(
-        wordset("passport passeport pasaporte passaporto reisepass pass_nr passnummer paspoort paszport"),
+        spellings(
+            "passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort paszport"
+            " paszportu 护照 旅券 パスポート 여권"
+        ),
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
         min_digits=1,
     ),
     "phone": Label(
-        wordset(
+        spellings(
             "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
-            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial ring"
-            " reach contact handy handynummer rufnummer ph numéro_de_téléphone 电话"
+            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial"
+            " ring reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon"
+            " mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화"
+            " 휴대폰 연락처"
         ),
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
         ("reach me on {}\t030 1234567", "contact centers handled 1,234,567 calls in 2023"),
@@ -97,21 +123,27 @@ LABELS: Final = {
         gap=r"[^\d\n+(\[]{0,24}",
     ),
     "account": Label(
-        wordset(
+        spellings(
             "account_number account_no account_ending acc account. account_# kundennummer depotnummer"
-            " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta"
-            " routing aba sort_code bsb blz card_number card_ending cc_number credit_card debit_card"
+            " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte"
+            " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
+            " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
+            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer konta"
+            " rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账 账号"
+            " 账户 口座 계좌"
         ),
-        r"\d(?:(?:[ \-]|%20)?\d){4,18}(?![.,]?\d)",
+        r"\d(?:(?:[ \-]|%20)?\d){4,27}(?![.,]?\d)",
         ("account number {}\t12345678901", "account 12 of 15"),
         min_digits=5,
         gap=r"[^\d\n\[]{0,16}",
     ),
     "birth": Label(
-        wordset(
+        spellings(
             "dob d.o.b date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren geb."
             " geboren_am date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita"
-            " nato_il nata_il geboortedatum"
+            " nato_il nata_il geboortedatum geboren_op data_de_nascimento nascido_em nascida_em födelsedatum född"
+            " fødselsdato født syntymäaika data_urodzenia urodzony urodzona ur. doğum_tarihi дата_рождения"
+            " 生年月日 誕生日 出生日期 生日 생년월일 생일"
         ),
         r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
         r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
@@ -122,17 +154,17 @@ LABELS: Final = {
         gap=r"[^\d\n\[]{0,16}?",
     ),
     "mac": Label(
-        wordset("mac mac_addr mac_address hwaddr ether bssid"),
+        spellings("mac mac_addr mac_address hwaddr ether bssid"),
         r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)",
         ("MAC address: {}\t17b0.7173.06be", "Mac sales of $29,357 million in 2023, 29,984 in 2024"),
         gap=rf"{_SIGNS}(?:(?:is|to)[^\w\n]{{1,3}})?",
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
-        wordset(
-            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote failed"
-            " accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for visitor"
-            " peer connected connection connections connecting request requests requested login logs logged sign_in"
-            " signed_in signin access accessed visit visited session sessions came hit hits"
+        spellings(
+            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
+            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for"
+            " visitor peer connected connection connections connecting request requests requested login logs"
+            " logged sign_in signed_in signin access accessed visit visited session sessions came hit hits"
         ),
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
@@ -141,20 +173,22 @@ LABELS: Final = {
         r"(?:(?:[A-Za-z]{1,12} ){0,3}(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{1,3}){0,2}",
     ),
     "address": Label(
-        wordset(
+        spellings(
             "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
-            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in"
-            " domicilié STREET straße:"
+            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
+            " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
+            " адрес 住所 地址 住址 주소 STREET straße:"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
         r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
-        r"[A-Z\d](?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
-        r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))",
+        r"(?:[A-Z\d]|ul\.|ул\.)(?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
+        r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))"
+        rf"|{_EAST_ASIAN}[^\n\"'<>|{{}}\[\];。]{{3,60}}\d[\d\-]{{0,12}}[号號]?",
         ("Home address: {}. Thanks\t12 Maple Street, Springfield", "to address the 12 questions of 2024"),
         min_digits=1,
-        gap=rf"{_SIGNS}(?:(?:is|ist|est|es|è|to|der|au|in)[^\w\n]{{1,3}})?",
+        gap=rf"{_SIGNS}(?:(?:{_ARE})[^\w\n]{{1,3}})?",
     ),
 }
 
@@ -162,11 +196,10 @@ LABELS: Final = {
 def label_pattern(words: Iterable[str]) -> str:
     """Return a pattern for labels; ``no.``, ``number`` and the like may follow."""
     spelled = sorted((re.escape(word).replace("_", "[ _-]?") for word in words), key=len, reverse=True)
-    exact = r"(?-i:{0})|{0}(?=[\"']{{0,2}}\s?[=:>])"
+    exact = r"(?-i:{0})|{0}(?=(?:[_-]?(?:number|num|no|id))?[\"']{{0,2}}\s?(?:[=:>]|\Z))"
     any_case = "|".join(exact.format(word) if word.isupper() else word for word in spelled)
-    return (
-        rf"(?i:{any_case})(?i:[ _-]?(?:numbers?|num|no|nr|nummer|n|id|home|work))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
-    )
+    number = "numbers?|num|no|nr|nummer|n|id|home|work|reference|identifier|numarası|号码?|番号|번호"
+    return rf"(?i:{any_case})(?i:[ _-]?(?:{number}))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
 
 
 # "the passport number of the applicant is …"
@@ -177,10 +210,10 @@ _LABELLED: Final = {
     kind: (
         # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
         re.compile(
-            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z])"
+            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z])"
             rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
         ),
-        re.compile(rf"(?:\w{{1,16}}[ _-]){{0,2}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
+        re.compile(rf"(?:\w{{1,16}}[ _'-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
         re.compile(label.value),
     )
     for kind, label in LABELS.items()
@@ -193,6 +226,7 @@ def first_words(words: Iterable[str]) -> frozenset[str]:
     for word in map(str.lower, words):
         whole = word.replace("_", "")
         first |= {re.findall(r"[^\W\d_]+", word)[0], whole, f"{whole}nummer", f"{whole}nr"}
+        first |= {word[0]} if re.match(_EAST_ASIAN, word) else set()  # each ideograph is a word
     return frozenset(first)
 
 
@@ -200,8 +234,11 @@ _FIRST_WORDS: Final = {kind: first_words(label.words) for kind, label in LABELS.
 _KINDS: Final = {
     word: [kind for kind in LABELS if word in _FIRST_WORDS[kind]] for words in _FIRST_WORDS.values() for word in words
 }
+_EAST_ASIAN_LABELS: Final = sorted(filter(re.compile(_EAST_ASIAN).match, _KINDS), key=len, reverse=True)
+_EAST_ASIAN_LABEL: Final = re.compile("|".join(_EAST_ASIAN_LABELS))
+_KOREAN_STEMS: Final = "|".join(word for word in _EAST_ASIAN_LABELS if len(word) > 1 and word[0] >= "가")
 _WORD = re.compile(r"[^\W\d_]+")
-_PART_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PART_OF_NAME = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
     r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
 )
@@ -228,6 +265,7 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     low = lower_case(text)
     words = [*_WORD.finditer(low, start)]
     words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
+    words += [*_EAST_ASIAN_LABEL.finditer(text, start)] if not text.isascii() else []
     places = {
         (kind, word.start())
         for word in words
@@ -274,7 +312,7 @@ def find_ibans(text: str, start: int) -> Iterator[Span]:
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
 _LABEL_WINDOW = re.compile(
-    rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ]))?+"
+    rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ])){{0,2}}+"
     r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
     r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
 )
@@ -301,6 +339,7 @@ TRIGGERS: Final = (
     Trigger(
         "label",
         frozenset().union(*(words for kind, words in _FIRST_WORDS.items() if kind != "ip")),
+        stems=_KOREAN_STEMS,
         window=_LABEL_WINDOW,
         needs=re.compile(r"\d"),
     ),
@@ -310,14 +349,14 @@ TRIGGERS: Final = (
         window=_LABEL_WINDOW,
         needs=re.compile(r"\d\.\d{1,3}\.\d|[0-9A-Fa-f:]:[0-9A-Fa-f]{0,4}:"),
     ),
-    Trigger("column", _LABEL_WORDS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
+    Trigger("column", _LABEL_WORDS, stems=_KOREAN_STEMS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
     Trigger(
         "address",
         _FIRST_WORDS["address"],
         window=re.compile(
             r"(?i:\s?(?:at|to|in)(?![a-z])|[ _-]?line)?+\d?(?:[^\w\n\[]{0,12}+|(?:[\s:*]|</?[a-z]{1,8}>?+){0,12}+)"
-            r"(?:(?:is|ist|est|es|è|to|der|au|in)(?!\w)\W{0,3}+)?+"
-            r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165}+)?+"
+            rf"(?:(?:{_ARE})(?!\w)\W{{0,3}}+)?+"
+            r"(?:(?:[A-Z\d]|ul\.|ул\.)[^\n\"'<>|{}\[\];]{0,165}+)?+"
         ),
     ),
     Trigger("path", marks="/:", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),

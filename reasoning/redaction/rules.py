@@ -161,7 +161,9 @@ _PLACEHOLDER = re.compile(
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
-      | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value|here)){1,4}
+      | (?i:my|some|the|top|super)
+        (?i:[-_ ]?(?:own|new|secret|api|access|auth|registry|cookie|key|token|password|value|here)){1,4} \d?
+      | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
       # a known beginning with nothing behind it, or with x for each character

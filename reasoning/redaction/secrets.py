@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from reasoning.redaction.classify import PROVIDERS, SECRET_WORDS, KeyKind, classify
+from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify
 from reasoning.redaction.prose import (
     PASSWORD_NAME,
     QUALIFIERS,
@@ -19,6 +19,7 @@ from reasoning.redaction.prose import (
     find_word_passphrase,
     is_verb,
 )
+from reasoning.redaction.providers import PROVIDERS
 from reasoning.redaction.rules import (
     ESCAPED_BREAK,
     NEXT_NAME,
@@ -46,7 +47,7 @@ from reasoning.redaction.rules import (
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
-_EXAMPLE_USER = re.compile(r"(?i)(?:a:b|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
+_EXAMPLE_USER = re.compile(r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 
@@ -225,7 +226,10 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
         # the name of a variable, or of the secret itself: csrfToken = "csrf-token"
         is_name = value.isupper() and is_variable(value)
         is_name |= _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
-        return not (is_command or is_name or _DOTTED_PATH.fullmatch(value)) and (not is_word(value) or name.isupper())
+        is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
+        return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
+            not is_word(value) or name.isupper()
+        )
     if is_code(name, value) or len(value) < (4 if value.isdigit() else 3):
         return False
     if (
@@ -335,7 +339,7 @@ TRIGGERS = (
     Trigger(
         "provider",
         PROVIDERS,
-        window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
+        window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\\]]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
         needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
@@ -387,7 +391,7 @@ RULES = (
         # The path of a webhook is its password.
         r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
         r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
-        r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
+        r"|hook\.[\w.]{2,12}\.make\.com|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
         accept=lambda _found, value: "[redacted" not in value,
         needs=r"hooks?|/bot|google|ifttt",
     ),
@@ -397,7 +401,7 @@ RULES = (
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
         r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
-        accept=lambda _found, value: is_random(longest_piece(value)),
+        accept=lambda _found, value: is_random(longest_piece(value)) or is_issued(value),
     ),
     pattern_rule(
         "Wi-Fi code",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
@@ -35,6 +35,9 @@ _CELL_MARKUP = " \t\r\"'`*_"
 _MAX_HEADING_CHARS = 400
 _MAX_COLUMNS = 32
 
+# A cell in quotes may contain the delimiter.
+_CELL = {char: re.compile(rf'(?:\A|(?<=[{char}]))([ ]*"[^"]*"[ ]*(?=[{char}]|\Z)|[^{char}]*)') for char in "|\t;,"}
+
 Cell = tuple[int, str]  # place in the line, text
 
 
@@ -59,7 +62,7 @@ def find_in_tables(
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
                 value = cell.strip(_CELL_MARKUP)
-                if not is_inert(value) and is_private(value, kind, is_framed=delimiter == "|"):
+                if value and is_private(value, kind, is_framed=delimiter == "|"):
                     first = line.start() + place + cell.index(value)
                     yield first, first + len(value), kind
         else:
@@ -75,7 +78,7 @@ def find_in_tables(
             values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
             for kind, (first, end) in zip(kinds, reversed(values), strict=False):
                 value = text[first:end]
-                if kind and not is_inert(value) and is_private(value, kind, is_framed=None):
+                if kind and value and is_private(value, kind, is_framed=None):
                     yield first, end, kind
 
 
@@ -86,10 +89,7 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
     delimiter = next((char for char in "|\t;," if char in bare), "")
     if not delimiter:
         return [(0, line)], ""
-    cells = []
-    for cell in bare.split(delimiter)[:_MAX_COLUMNS]:
-        cells.append((start, cell))
-        start += len(cell) + 1
+    cells = [(start + cell.start(), cell[1]) for cell in islice(_CELL[delimiter].finditer(bare), _MAX_COLUMNS)]
     return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
 
 
@@ -112,6 +112,8 @@ def find_secret_cells(text: str, start: int) -> Iterator[Span]:
 
 
 def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool:
+    if is_inert(value):
+        return False
     if is_framed is None:
         return kind is KeyKind.SECRET
     if " " in value or "[redacted" in value:
@@ -143,12 +145,13 @@ def table_window(words: int) -> re.Pattern[str]:
     """Return a window for a name of a column of at most so many words, the rest of the heading, and the rows."""
     return re.compile(
         rf"""(?x)
-        [\w\#.°]{{0,12}}+(?:['’]s)?+(?:[ ][\w\#.°\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
+        [\w\#.°\-]{{0,24}}+(?:['’]s)?+(?:[ ][\w\#.°'’\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
           (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+{_MORE_WORDS}["'`]?+)){{1,20}}+
           (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
         | \s?\)\s{{0,4}}+{INSERT_WINDOW}
         | [ \t]{{0,40}}+
-          (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS})
+          (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS}
+            | \r?\n[^\n,;\t|]{{0,60}}+(?:[,;\t][^\n]{{0,400}}+{_ROWS})?+)  # the last column
         )?+"""
     )
 

@@ -28,8 +28,8 @@ DISTINCT_PREFIXES = sorted(
     wordset(
         r" sk-(?:proj|svcacct|admin|None)- sk-ant- sk-or-"  # OpenAI, Anthropic, OpenRouter
         r" sk-(?:live|test|lf|helicone)- (?:[srp]k|rzp)_(?:live|test)_ whsec_"  # Langfuse, Helicone, Stripe, Razorpay
-        r" gh[pousr]_ github_pat_ gl(?:pat|ptt|dt|rtr?|cbt|ft|soat|imt|agent|oas)-"  # GitHub, GitLab
-        r" xox[abeoprs][-.] xapp- AIza ya29\. GOCSPX- npm_ pypi- rubygems_"  # Slack, Google, npm, PyPI, RubyGems
+        r" gh[pousr]_ github_pat_ gl(?:pat|ptt|dt|rtr?|cbt|ft|soat|imt|agent|oas|ffct|wt)- GR1348941"  # GitHub, GitLab
+        r" xox[a-eoprs][-.] xapp- AIza ya29\. GOCSPX- npm_ pypi- rubygems_"  # Slack, Google, npm, PyPI, RubyGems
         r" CLOJARS_ dckr_(?:pat|oat)_ nvapi- gsk_ pplx-"  # Clojars, Docker, NVIDIA, Groq, Perplexity
         r" tgp_v1_ lsv2_(?:pt|sk)_ pcsk_ tskey-"  # Together, LangSmith, Pinecone, Tailscale
         r" xkeysib- xsmtpsib- access-(?:sandbox|development|production)-"  # Brevo, Plaid
@@ -38,7 +38,7 @@ DISTINCT_PREFIXES = sorted(
         r" sbp_ sb_(?:secret|publishable)_ pscale_(?:tkn|pw|oauth)_"  # Supabase, PlanetScale
         r" do[opr]_v1_ sq0[a-z]{3}- lin_(?:api|oauth)_ ntn_"  # DigitalOcean, Square, Linear, Notion
         r" hv[bsr]\. dp\.(?:pt|st|ct|sa|scim|audit)\. AGE-SECRET-KEY-1"  # HashiCorp Vault, Doppler, age
-        r" django-insecure- lgb_"  # Django, Legible
+        r" django-insecure- lgb_ pnb_ sm_[aps]at_ api_live\."  # Django, Legible, Prefect, SettleMint, Onfido
     )
 )
 # Prefixes that words, names or fields begin with, too: the body must be dense.
@@ -57,7 +57,7 @@ SHORT_PREFIXES = sorted(
         r" HRKU- LTAI AKID AQVN y0_ EAA[A-Z] pul-"  # Heroku, Alibaba, Tencent, Yandex, Square, Facebook, Pulumi
         r" vc[pkiar]_ cf(?:ut|at|k)_ doppler_ bsky- sl\."  # Vercel, Cloudflare, Doppler (old), Bluesky, Dropbox
         r" EZ[AT]K FLWSECK FLWPUBK hcai[kc]_ da2-"  # EasyPost, Flutterwave, Honeycomb, AWS AppSync
-        r" mlsn\. dtn_ signkey-(?:prod|test)- s-s4t2(?:ud|af)-"  # MailerSend, Daytona, Inngest, 42 Intra
+        r" mlsn\. md- dtn_ signkey-(?:prod|test)- s-s4t2(?:ud|af)-"  # MailerSend, Mandrill, Daytona, Inngest, 42 Intra
     )
 )
 # Tokens whose whole layout is known: pattern, examples. h, d, u, a, z with a length are hexadecimal digits, digits,
@@ -82,21 +82,35 @@ SHAPES = {
     "Airtable": (r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+", "pat{a14}.{h24}"),
     "Mailchimp": (r"[a-f0-9]{32}-us\d{1,2}", "{h32}-us7"),
     "Mailgun": (r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])", "{h32}-{h8}-{h8}"),
-    "Zoho": (r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}(?!\w)", "1000.{h32}.{h32}"),
-    "New Relic browser": (r"NRBR-[a-f0-9]{19}(?!\w)", "NRBR-{h19}"),
+    "Zoho": (r"1000\.[a-z0-9]{32}\.[a-f0-9]{32}(?!\w)", "1000.{h32}.{h32}"),
+    "New Relic": (r"NRBR-[a-f0-9]{19}(?!\w)|[a-f0-9x]{36}NRAL", "NRBR-{h19} {h36}NRAL"),
+    "Ghost, fal, Stormglass": (
+        r"[a-f0-9]{24}:[a-f0-9]{64}(?!\w)|[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?::[a-f0-9]{32}|-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12})(?!\w)",
+        "{h24}:{h64} {uuid}:{h32} {uuid}-{uuid}",
+    ),
+    "Mailgun (public), Spectral, LocationIQ, Webflow, Amazon": (
+        r"(?:pubkey-|spu-|pk\.|ws-|amzn1\.oa2-cs\.v1\.)[a-f0-9]{32,}+(?![\w-])",
+        "pubkey-{h32} spu-{h32} pk.{h32} ws-{h64} amzn1.oa2-cs.v1.{h64}",
+    ),
+    "Infisical": (r"st\.[a-f0-9]{24}\.[a-f0-9]{32}[.\w]*+", "st.{h24}.{h32}.{h32}"),
+    "Scaleway, Octopus, RapidAPI": (
+        r"(?:SCW[A-Z0-9]{17}|API-[A-Z0-9]{26}|[a-z0-9]{10}msh[a-z0-9]{15}p1[a-z0-9]{6}jsn[a-z0-9]{12})(?![\w-])",
+        "SCW{u17} API-{u26} {h10}msh{h15}p1{h6}jsn{h12}",
+    ),
     "Azure AD": (r"[A-Za-z0-9_~.]{3}\dQ~[\w~.\-]{31,34}", "{a3}8Q~{a31}"),
     "OpenShift": (r"sha256~[\w\-]{43}(?![\w\-])", "sha256~{a43}"),
     "Voiceflow": (r"VF\.(?:[A-Z]{2,3}\.)?[a-f0-9]{24}\.[A-Za-z0-9]{16}(?!\w)", "VF.DM.{h24}.{a16}"),
     "Harness": (r"[ps]at\.[\w\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}(?!\w)", "pat.{a22}.{h24}.{a20}"),
     "Snyk": (r"snyk_[a-z]{3}\.[a-f0-9]{8}\.[\w.\-]{20,}+", "snyk_uat.{h8}.{z24}"),
-    "Zhipu": (r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])", "{h32}.{a16}"),
+    "Zhipu, Ollama": (r"[a-f0-9]{32}\.(?:[A-Za-z0-9]{16}|[\w\-]{24})(?![\w\-])", "{h32}.{a16} {h32}.{a24}"),
     "LaunchDarkly, HubSpot, Axiom, Amazon MWS": (
-        r"(?:sdk-|mob-|pat-[a-z]{2,4}\d?-|secret-|token-|xaat-|amzn\.mws\.)"
+        r"(?:sdk-|mob-|api-|pat-[a-z]{2,4}\d?-|secret-|token-|xa[ap]t-|amzn\.mws\.|HRKU-|pk-lf-|[ps]ub-c-|public-[a-z]{7,12}-|\d{6}-)"
         r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
-        "sdk-{uuid} mob-{uuid} pat-na1-{uuid} secret-{uuid} token-{uuid} xaat-{uuid} amzn.mws.{uuid}",
+        "sdk-{uuid} mob-{uuid} pat-na1-{uuid} secret-{uuid} token-{uuid} xaat-{uuid} amzn.mws.{uuid}"
+        " api-{uuid} xapt-{uuid} HRKU-{uuid} pk-lf-{uuid} pub-c-{uuid} sub-c-{uuid} public-sandbox-{uuid} {d6}-{uuid}",
     ),
     "Cloudflare origin": (r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+", "v1.0-{h24}-{h64}"),
-    "Asana": (r"[012]/\d{10,20}:[a-f0-9]{24,}+", "1/{d16}:{h32}"),
+    "Asana": (r"[012]/\d{10,20}(?:/\d{10,20})?:[a-f0-9]{24,}+", "1/{d16}:{h32} 2/{d16}/{d16}:{h32}"),
     "1Password": (
         r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2,3}|(?:-[A-Z0-9]{5,6}){4,5})",
         "A3-{u6}-{u6}-{u5}-{u5}-{u5} A3-{u6}-{u5}-{u6}-{u5}-{u5}-{u5}",
@@ -223,10 +237,11 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
     if _PUBLIC_ID.match(value) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.end("prefix")):
         return False
     if _HEX.fullmatch(found["body"]):  # a digest, unless a name says that it's a secret
-        return len(found["body"]) >= 32 and (
+        return len(found["body"]) >= 30 and (
             classify(found["prefix"]) is not KeyKind.NONE or _ISSUER.fullmatch(found["prefix"]) is not None
         )
-    return is_random_body(found["body"])
+    piece = longest_piece(found["body"])
+    return is_random_body(found["body"]) or (len(piece) >= 28 and class_changes(piece) >= 0.35)
 
 
 def is_encoded_token(found: re.Match[str], value: str) -> bool:
