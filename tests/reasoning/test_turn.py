@@ -228,7 +228,7 @@ def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query
 
 @pytest.mark.spec("product 22")
 def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad():
-    notes = "ZEBRA9 unique private plan of the assistant here"
+    notes = "ZEBRA9 quiet private plan of the assistant here"
     turn = new_turn()
     updates, first = run(
         {"reasoning": f"Hm. {notes}"}, {"content": f"I noted: {notes}.<scratchpad>{notes}</scratchpad>"}, turn=turn
