@@ -366,19 +366,23 @@ class StreamRedactor:
 
     def feed(self, text: str) -> str:
         """Accept a piece and return what may be shown by now."""
-        if len(text) > _PIECE:
-            return "".join([self.feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE)])
         shown = self._cleaner.feed(text)
-        shown = "" if self._has_failed else shown
-        if not shown:
-            return ""
-        self._held += shown
+        out, at = [], 0
+        while at < len(shown) and not self._has_failed:
+            # A window that is too long to hold is cut as soon as it is, so at the same place for every chunking.
+            room = min(max(MAX_HELD + 1 - len(self._held), 1), _PIECE)
+            out.append(self._take(shown[at : at + room]))
+            at += room
+        return "".join(out)
+
+    def _take(self, piece: str) -> str:
+        self._held += piece
         if self._is_json is None:
             start = self._held.lstrip()
             if rest := start.lstrip("["):
                 is_section = start[0] == "[" and rest[0].isalpha()  # of an INI file
                 self._is_json = start[0] in "{[" and not is_section
-        if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(shown):
+        if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(piece):
             return ""  # within a word
         return self._drain(is_final=False)
 

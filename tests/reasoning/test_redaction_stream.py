@@ -68,6 +68,13 @@ def test_unseen_characters_stay_only_in_flags_and_between_unspaced_words(text, s
     assert streamed(text, [size]) == shown
 
 
+@pytest.mark.parametrize("size", [7, 100])
+def test_window_that_is_too_long_to_hold_is_cut_at_the_same_place_for_every_chunking(size):
+    text = "| password |\n" * 323 + "(" * 3501 + "passwort ist " * 38
+
+    assert streamed(text, [size]) == Redactor().redact_text(text)
+
+
 def test_single_characters_never_show_a_secret():
     leaked = []
     for case in CASES:
