@@ -13,6 +13,7 @@ import openpyxl
 from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive
 
+MAX_GAP = 200  # empty cells of a row that are kept, so that each value stays in its column
 MAX_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim to have more
 
 
@@ -28,7 +29,7 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
                 values = [shown(cell) for cell in cells]
                 filled = [value for value in values if value]
                 # A cell far away must not cost those between.
-                if found := row(values if 2 * len(filled) >= len(values) else filled):
+                if found := row(values if len(values) - len(filled) <= MAX_GAP + len(filled) else filled):
                     yield found
 
 
