@@ -388,6 +388,13 @@ def test_values_stay_in_their_columns(collection):
     assert document.passages.get().text.endswith("Site | 2024 | 2025 | 2026 | Sum\nBryce |  |  |  | 5")
 
 
+def test_formula_without_a_stored_value_is_shown_itself(collection):
+    book = openpyxl.Workbook()
+    book.active.append(["Rent", 9, "=B1*12"])
+
+    assert load(collection, "sum.xlsx", saved(book)).passages.get().text.endswith("Rent | 9 | =B1*12")
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
