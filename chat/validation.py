@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 CLIENT_ID_CHARS = 64
+_EMPTY_START = re.compile(r"\A(?:[^\S\n]*\n)+")
 MAX_FIELD_CHARS = 60  # of the name of a field in an error
 
 
@@ -43,7 +45,7 @@ def clean_message(
     if not isinstance(text, str):
         raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
     check_characters({"text": text, "id": client_id, "compare_model": compare_model})
-    text = text.strip()
+    text = trimmed(text)
     limit = settings.MESSAGE_MAX_CHARS
     if not text:
         raise InvalidInputError("empty", _("text: the message is empty."), field="text")
@@ -83,6 +85,11 @@ def check_characters(form: Mapping[str, object]) -> None:
             field = storable(name)[:MAX_FIELD_CHARS]
             words = _("%(field)s: NUL characters and halves of surrogate pairs are not allowed.") % {"field": field}
             raise InvalidInputError("invalid", words, field=field)
+
+
+def trimmed(text: str) -> str:
+    """Return a text without what surrounds it. The indent of its first line stays: code would mean something else."""
+    return _EMPTY_START.sub("", text).rstrip()
 
 
 def storable(text: str) -> str:

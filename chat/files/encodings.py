@@ -7,7 +7,7 @@ import re
 
 from django.utils.translation import gettext_lazy as _
 
-UTF_8, UTF_16, UTF_16_BE, WESTERN = "utf_8", "utf_16", "utf_16_be", "cp1252"
+UTF_8, UTF_16, UTF_16_BE, UTF_32, WESTERN = "utf_8", "utf_16", "utf_16_be", "utf_32", "cp1252"
 # Codecs of Python with what people call them. Of those that fit equally well, the first is chosen.
 ENCODINGS = {
     UTF_8: "UTF-8",
@@ -27,6 +27,7 @@ ENCODINGS = {
     "cp1250": _("Central European (Windows-1250)"),
     UTF_16: "UTF-16",
     UTF_16_BE: _("UTF-16, big-endian"),
+    UTF_32: "UTF-32",
 }
 DETECTED_BYTES = 50_000  # of a file are looked at to find its encoding
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not ESC, which logs have for colours
@@ -48,10 +49,18 @@ _MIN_FREQUENT_SHARE = 0.8
 # Russian and Ukrainian letters. Windows-1251 and KOI8-R read in each other's place are Cyrillic too, of rarer ones.
 _FREQUENT_CYRILLIC = frozenset("оеаинтсрвлі")
 _MAX_BLOCKS = 6  # of 256 characters, that a text in UTF-16 without a mark may use
+# Thousands of characters that one language uses: they count as one block each.
+_LARGE_BLOCKS = (range(0x4E, 0xA0), range(0xAC, 0xD8))
+# A text may have a few control characters, as logs do. Compressed data has one in nine bytes.
+_CHARS_PER_CONTROL = 50
+_MIN_VALID_SHARE = 0.6  # of what is beyond ASCII, in UTF-8 that was cut off or has bytes of another encoding
+_OBSOLETE_THAI = frozenset("ฃฅ")  # where Chinese has its punctuation
 
 
 def detect_encoding(content: bytes) -> str | None:
     """Return the encoding of a text, one of ``ENCODINGS``; None for bytes that are no text."""
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) and decode(content, UTF_32):
+        return UTF_32
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return UTF_16 if decode(content, UTF_16) is not None else None
     if decode(content, UTF_8) is not None:
@@ -81,8 +90,13 @@ def decode(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode("utf_8_sig" if encoding == UTF_8 else encoding)
     except UnicodeError:
-        return None
-    return None if _CONTROL.search(text) else text
+        text = content.decode("utf_8_sig", "replace") if encoding == UTF_8 else ""
+        beyond_ascii = sum(not char.isascii() for char in text)
+        if beyond_ascii - text.count("\ufffd") < _MIN_VALID_SHARE * beyond_ascii or not text:
+            return None
+    text = text.removesuffix("\x1a")  # the end mark of DOS
+    controls = sum(1 for _found in _CONTROL.finditer(text))
+    return None if controls * _CHARS_PER_CONTROL > len(text) else text
 
 
 def is_western(text: str | None) -> bool:
@@ -97,6 +111,8 @@ def is_likely(text: str, encoding: str) -> bool:
     if encoding in _LATIN:
         lines = [line for line in text.splitlines() if not line.isascii()]  # others say nothing about the script
         return len(special) <= _MAX_SPECIAL_SHARE * sum(char.isalpha() for line in lines for char in line)
+    if encoding == "cp874":
+        return _OBSOLETE_THAI.isdisjoint(special)
     if leads := _FREQUENT_LEADS.get(encoding):
         codes = [char.encode(encoding, "replace") for char in special]
         frequent = sum(len(code) > 1 and code[0] in leads for code in codes)  # one byte: narrow kana, rare
@@ -115,4 +131,6 @@ def is_plain_utf_16(content: bytes, encoding: str) -> bool:
     text = decode(content, encoding)
     if not text or not any(char.isascii() for char in text):
         return False
-    return len({ord(char) >> 8 for char in text}) <= _MAX_BLOCKS
+    used = {ord(char) >> 8 for char in text}
+    large = [block for block in _LARGE_BLOCKS if not used.isdisjoint(block)]
+    return len(used.difference(*_LARGE_BLOCKS)) + len(large) <= _MAX_BLOCKS

@@ -20,6 +20,7 @@ from chat.files.blocks import PAGE_BREAK, Block, Details, RefusedFileError, join
 from chat.files.encodings import UTF_8, decode, detect_encoding
 from chat.files.images import ImageFile
 from chat.processes import FILES, MemoryLimitError, NoProcessError, RenderTimeoutError, run_in_process
+from chat.validation import trimmed
 
 PDF, RTF, EML, EPUB = "application/pdf", "application/rtf", "message/rfc822", "application/epub+zip"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -159,7 +160,7 @@ def text_in(media_type: str, content: bytes, *, max_chars: int, encoding: str = 
     """Return the text of a file that is no image: of plain text as it is, else read in the process for files."""
     if not is_read_apart(media_type):
         text = decode(content, encoding)
-        return FileText(problem="encoding") if text is None else shortened(text, max_chars)
+        return FileText(problem="encoding") if text is None else cut(storable_text(text), max_chars)
     return read_apart(read_text, media_type, content, max_chars, encoding)
 
 
@@ -187,7 +188,7 @@ def read_text(media_type: str, content: bytes, max_chars: int, encoding: str = U
     found = read_blocks(media_type, content, max_chars, encoding)
     if found.problem:
         return found
-    text = shortened(joined(found.blocks), max_chars)
+    text = cut(_BLANK_LINES.sub("\n\n", joined(found.blocks)), max_chars)
     return text._replace(title=found.title, pages=found.pages, is_cut=found.is_cut or text.is_cut)
 
 
@@ -227,11 +228,12 @@ def read_blocks(media_type: str, content: bytes, max_chars: int, encoding: str =
 
 def storable_text(text: str) -> str:
     """Return a text without what can't be stored: PDFs have NUL and lone surrogates."""
-    return text.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode()
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    return text.encode("utf-8", "replace").decode()
 
 
-def shortened(text: str, max_chars: int) -> FileText:
-    text = _BLANK_LINES.sub("\n\n", storable_text(text)).strip()
+def cut(text: str, max_chars: int) -> FileText:
+    text = trimmed(text)
     if not text.strip(PAGE_BREAK + " \n"):
         return FileText(problem="empty")
     return FileText(text[:max_chars], is_cut=len(text) > max_chars)

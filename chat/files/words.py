@@ -11,8 +11,8 @@ from chat.files.images import MAX_SIDE_PX
 from chat.validation import storable
 
 MAX_NAME_CHARS = 120
-# Control characters, quotation marks and slashes, and invisible ones that reorder text.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
+# Control characters, quotation marks, slashes, and invisible ones that reorder text; not what joins emoji or letters.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # as OLE files name what Office encrypts
 
 

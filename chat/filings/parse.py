@@ -44,10 +44,13 @@ _CENTRED_INDENT = 8
 _CENTRED_MAX_CHARS = 60
 
 
-def parse(text: str) -> tuple[list[RawBlock], etree._Element | None]:
-    """Return the raw blocks of one document in reading order, and the root element if it is HTML."""
-    root = parse_html(text) if _MARKUP.search(text) else None
-    return (text_blocks(text) if root is None else html_blocks(root)), root
+def parse(text: str, *, is_filing: bool = True) -> tuple[list[RawBlock], etree._Element | None]:
+    """Return the raw blocks of one document in reading order, and the root element if it is HTML.
+
+    Of a document that is no filing, whose ``pre`` is code and whose lone numbers are no page numbers, all is returned.
+    """
+    root = parse_html(text) if _MARKUP.search(text) or not is_filing else None
+    return (text_blocks(text) if root is None else html_blocks(root, is_filing=is_filing)), root
 
 
 def parse_html(text: str) -> etree._Element | None:
@@ -67,9 +70,9 @@ def parse_html(text: str) -> etree._Element | None:
         return None
 
 
-def html_blocks(root: etree._Element) -> list[RawBlock]:
+def html_blocks(root: etree._Element, *, is_filing: bool = True) -> list[RawBlock]:
     """Return the raw blocks of a parsed document in reading order."""
-    walk = HtmlWalk()
+    walk = HtmlWalk(is_filing=is_filing)
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
         if event == "end":
@@ -83,13 +86,14 @@ def html_blocks(root: etree._Element) -> list[RawBlock]:
         else:
             walk.enter(element)
     # Footers are recognised by their repetition, so only once the whole document is read.
-    return without_page_numbers(walk.finish())
+    return without_page_numbers(walk.finish()) if is_filing else walk.finish()
 
 
 class HtmlWalk:
     """The paragraph or row that is being read, its ids and links, and the nesting of bold."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_filing: bool) -> None:
+        self.is_filing = is_filing
         self.blocks: list[RawBlock] = []
         self.pieces: list[str] = []
         self.row: etree._Element | None = None  # the open row of several cells
@@ -144,10 +148,11 @@ class HtmlWalk:
         self.note_ids(element)
 
     def read_preformatted(self, element: etree._Element) -> None:
-        """Read ``pre`` as a plain text document."""
+        """Read ``pre`` as a plain text document in a filing, elsewhere as it is written."""
         self.end_paragraph()
         self.skip(element)
-        inner = text_blocks("".join(str(piece) for piece in element.itertext()))
+        text = "".join(str(piece) for piece in element.itertext())
+        inner = text_blocks(text) if self.is_filing else [RawBlock(text.strip("\n"), "text")] if text.strip() else []
         if inner and self.ids:
             inner[0] = replace(inner[0], ids=tuple(self.ids))
             self.ids = []

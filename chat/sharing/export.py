@@ -477,7 +477,7 @@ def section(heading: str, lines: Sequence[str]) -> str:
 
 
 def block_quote(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines() or [""])
+    return "\n".join(f"> {line}" if line.strip() else ">" for line in text.splitlines() or [""])
 
 
 def link_to(label: str, origin: str, url: str) -> str:

@@ -184,7 +184,7 @@ if (expiredNotice && sessionStorage.getItem(EXPIRED)) expiredNotice.hidden = fal
 
 // A text that was posted without a socket is still the draft until the page shows it.
 const isShown = (text) =>
-  [...document.querySelectorAll("#messages .question, #queue .queued__text")].some((shown) => shown.textContent === text.trim());
+  [...document.querySelectorAll("#messages .question, #queue .queued__text")].some((shown) => shown.textContent.trim() === text.trim());
 
 if (composer) {
   forgetDrafts((name) => !PREFIXES.some((prefix) => name.startsWith(`${prefix}${user}:`)));
@@ -293,7 +293,9 @@ const returnToComposer = (id) => {
 const sendMessage = (event) => {
   event.preventDefault(); // sent from here, not from the queue of htmx
   event.detail.triggeringEvent?.preventDefault();
-  const text = String(event.detail.parameters.text ?? "").trim();
+  const text = String(event.detail.parameters.text ?? "")
+    .replace(/^(?:[^\S\n]*\n)+/, "") // not the indent of the first line
+    .trimEnd();
   const isComposer = event.target === composer;
   if (!text || event.detail.errors.length || (isComposer && isUploading())) return;
   const chips = isComposer ? takeFiles() : [];
@@ -313,7 +315,7 @@ const sendMessage = (event) => {
 // What becomes of a message. `appears`: it comes as a card or in the queue; until then its bubble stays.
 
 const accept = ({ detail: { id, appears } }) => {
-  if (id === returned.id && textarea.value.trim() === returned.text) fire("legible:cleared");
+  if (id === returned.id && textarea.value.trim() === returned.text.trim()) fire("legible:cleared");
   const bubble = forget(id)?.bubble;
   if (appears) bubble?.setAttribute("data-accepted", "");
   else bubble?.remove();

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from chat.files.blocks import Block, Details, RefusedFileError
-from chat.files.encodings import decode, detect_encoding
+from chat.files.encodings import UTF_8, decode, detect_encoding
 from chat.files.kinds import html
 from chat.files.kinds.archive import open_archive, parse_xml
 
@@ -34,4 +34,4 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(path), address))
         if name in entries:
             chapter = archive.read(name)
-            yield from html.read(decode(chapter, detect_encoding(chapter) or "") or "", Details())
+            yield from html.read(decode(chapter, detect_encoding(chapter) or UTF_8) or "", Details())

@@ -9,7 +9,7 @@ from chat.filings.parse import parse
 
 
 def read(content: str, details: Details) -> Iterator[Block]:
-    blocks, root = parse(content)
+    blocks, root = parse(content, is_filing=False)
     if root is not None:
         details.title = " ".join((root.findtext(".//title") or "").split())
     for block in blocks:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import email
 from collections.abc import Iterator
+from email.message import MIMEPart
 from email.policy import default
 
 from chat.files.blocks import Block, Details, paragraphs
+from chat.files.encodings import UTF_8, decode, detect_encoding
 from chat.files.kinds import html
 
 _SHOWN = ("From", "To", "Cc", "Date")
@@ -19,10 +21,29 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
         yield Block(details.title, "heading", 1)
     if people := "\n".join(f"{name}: {message[name]}" for name in _SHOWN if message[name]):
         yield Block(people)
-    body = message.get_body(preferencelist=("plain", "html"))
-    if body is not None:
-        text = str(body.get_content()).replace("\r\n", "\n")
-        yield from html.read(text, Details()) if body.get_content_subtype() == "html" else paragraphs(text)
-    names = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
+    bodies = [message.get_body(preferencelist=(kind,)) for kind in ("plain", "html")]
+    texts = [(body.get_content_subtype(), text_of(body)) for body in bodies if body is not None]
+    # The plain version may be empty; a picture may divide a text into parts.
+    texts = [(kind, text) for kind, text in texts if text.strip()][:1]
+    names = []
+    for part in message.iter_attachments():
+        if part.get_content_type() == "text/plain" and not part.get_filename():
+            texts.append(("plain", text_of(part)))
+        else:
+            names.append(part.get_filename() or part.get_content_type())
+    for kind, text in texts:
+        yield from html.read(text, Details()) if kind == "html" else paragraphs(text)
     if names:
         yield Block(f"Attachments: {', '.join(names)}")
+
+
+def text_of(part: MIMEPart) -> str:
+    """Return the text of a part, in the encoding that it names; where that doesn't fit, in the one of its bytes."""
+    content = part.get_payload(decode=True)
+    if not isinstance(content, bytes):
+        return ""
+    try:
+        text = content.decode(part.get_content_charset(UTF_8))
+    except (UnicodeError, LookupError):
+        text = decode(content, detect_encoding(content) or UTF_8) or content.decode(UTF_8, "replace")
+    return text.replace("\r\n", "\n")

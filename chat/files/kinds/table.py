@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from chat.files.blocks import Block, Details, row
 
 _SAMPLE_CHARS = 10_000
-_MAX_FIELD_CHARS = 1_000_000
+_SEPARATOR = re.compile(r"sep=(.)\n")  # a line for Excel
 
 
 def read(content: str, details: Details) -> Iterator[Block]:
-    csv.field_size_limit(_MAX_FIELD_CHARS)
-    try:
-        dialect: type[csv.Dialect] = csv.Sniffer().sniff(content[:_SAMPLE_CHARS], ",;\t|")
-    except csv.Error:  # one column, or too irregular
-        dialect = csv.excel
-    for cells in csv.reader(io.StringIO(content, newline=""), dialect):
+    csv.field_size_limit(len(content) + 1)
+    dialect: type[csv.Dialect] = csv.excel
+    with suppress(csv.Error):  # one column, or too irregular
+        dialect = csv.Sniffer().sniff(content[:_SAMPLE_CHARS], ",;\t|")
+    delimiter, blank = dialect.delimiter, dialect.skipinitialspace
+    if stated := _SEPARATOR.match(content.replace("\r\n", "\n", 1)):
+        delimiter = stated[1]
+        content = content.partition("\n")[2]
+    # Its quotation marks are not guessed: apostrophes would be taken for them.
+    for cells in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, skipinitialspace=blank):
         if found := row(cells):
             yield found

@@ -1,4 +1,4 @@
-"""Word documents (.docx): paragraphs, headings by style, tables, and what is in footnotes."""
+"""Word documents (.docx): paragraphs, headings by style, tables, and what is in footnotes and comments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive, parse_xml
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
-_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
 _PARAGRAPH, _TABLE, _ROW, _CELL = (qn(f"w:{name}") for name in ("p", "tbl", "tr", "tc"))
-# A drawing is there a second time for older programs.
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# A drawing is there a second time for older programs, and what was moved at its old place.
+_SKIPPED = frozenset({"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", qn("w:moveFrom")})
+_TEXTS = frozenset({qn("w:t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"})
 _SPACES = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
 _MAX_STYLES = 10  # that a style is based on
 
@@ -54,14 +55,22 @@ def blocks_in(parent: etree._Element, levels: dict[str, int]) -> Iterator[Block]
                 continue
             style = element.find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
             level = levels.get(style.get(qn("w:val"), ""), 0) if style is not None else 0
-            yield Block(text, "heading", level) if level else Block(text)
+            yield Block(text.strip(), "heading", level) if level else Block(text)
         elif element.tag == _TABLE:
-            for one in element.iter(_ROW):
-                cells = (" ".join(map(text_of, cell.iter(_PARAGRAPH))) for cell in one.iter(_CELL))
+            for one in outermost(element, _ROW):
+                cells = (" ".join(map(text_of, cell.iter(_PARAGRAPH))) for cell in outermost(one, _CELL))
                 if found := row(cells):
                     yield found
         else:
             yield from blocks_in(element, levels)
+
+
+def outermost(parent: etree._Element, tag: str) -> Iterator[etree._Element]:
+    """Yield the elements of this kind, but not those inside of them: of a table in a cell."""
+    walker = etree.iterwalk(parent, events=("start",), tag=tag)
+    for _event, element in walker:
+        yield element
+        walker.skip_subtree()
 
 
 def text_of(paragraph: etree._Element) -> str:
@@ -69,12 +78,12 @@ def text_of(paragraph: etree._Element) -> str:
     pieces = []
     walker = etree.iterwalk(paragraph, events=("start",))
     for _event, element in walker:
-        if element.tag == _FALLBACK:
+        if element.tag in _SKIPPED:
             walker.skip_subtree()
-        elif element.tag == qn("w:t"):
+        elif element.tag in _TEXTS:
             pieces.append(element.text or "")
         elif element.tag == _PARAGRAPH and pieces:
             pieces.append("\n")  # of a text box
         else:
             pieces.append(_SPACES.get(element.tag, ""))
-    return "".join(pieces).strip()
+    return "".join(pieces).strip("\n").rstrip()

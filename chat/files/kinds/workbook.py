@@ -1,11 +1,13 @@
-"""Excel workbooks (.xlsx): the stored values of each sheet, row by row."""
+"""Excel workbooks (.xlsx): the stored values of each sheet, row by row, and formulas without one."""
 
 from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import repeat, zip_longest
 from typing import Any
 
 import openpyxl
@@ -13,28 +15,38 @@ import openpyxl
 from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive
 
+MAX_GAP = 200  # empty cells of a row that are kept, so that each value stays in its column
+_NO_VALUE = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")  # of a formula, which its program did not compute
 MAX_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim to have more
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
-    open_archive(content)
+    archive = open_archive(content)
+    sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+    formulas = None
+    if any(_NO_VALUE.search(archive.read(name)) for name in sheets):
+        formulas = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
     with closing(openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)) as workbook:
         details.title = workbook.properties.title or ""
         for sheet in workbook.worksheets:
             yield Block(sheet.title, "heading", 1)
             # What a file says of its size may be wrong.
             sheet.reset_dimensions()
-            for cells in sheet.iter_rows(max_row=MAX_ROWS):
-                values = [shown(cell) for cell in cells]
+            written: Iterable[Any] = repeat(())
+            if formulas is not None:
+                formulas[sheet.title].reset_dimensions()
+                written = formulas[sheet.title].iter_rows(max_row=MAX_ROWS)
+            for cells, sources in zip(sheet.iter_rows(max_row=MAX_ROWS), written, strict=False):
+                values = [shown(cell) or shown(source) for cell, source in zip_longest(cells, sources)]
                 filled = [value for value in values if value]
                 # A cell far away must not cost those between.
-                if found := row(values if 2 * len(filled) >= len(values) else filled):
+                if found := row(values if len(values) - len(filled) <= MAX_GAP + len(filled) else filled):
                     yield found
 
 
 def shown(cell: Any) -> str:
     """Return a value much as its sheet shows it."""
-    value = cell.value
+    value = None if cell is None else getattr(cell.value, "text", cell.value)  # of a formula for many cells
     match value:
         case None:
             return ""

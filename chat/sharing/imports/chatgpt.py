@@ -47,6 +47,7 @@ def read_chatgpt(form: Mapping[str, Any]) -> ExportedConversation:
     found = ExportedConversation(
         id=as_text(form.get("id")) or as_text(form.get("conversation_id")),
         title=as_text(form.get("title")),
+        at=time_of(form.get("create_time")),
         current=as_text(form.get("current_node")) or None,
     )
     nodes = {key: as_dict(node) for key, node in form["mapping"].items()}

@@ -14,6 +14,7 @@ from chat.sharing.imports.conversation import (
     as_text,
     fence_code,
     join_paragraphs,
+    one_line,
     time_of,
 )
 
@@ -32,6 +33,7 @@ def read_claude(form: Mapping[str, Any]) -> ExportedConversation:
     found = ExportedConversation(
         id=as_text(form.get("uuid")),
         title=as_text(form.get("name")),
+        at=time_of(form.get("created_at")),
         current=as_text(form.get("current_leaf_message_uuid")) or None,
     )
     for number, message in enumerate(map(as_dict, form["chat_messages"])):
@@ -53,6 +55,8 @@ def read_claude(form: Mapping[str, Any]) -> ExportedConversation:
 
 def blocks(found: ExportedConversation, message: Mapping[str, Any]) -> Iterator[str]:
     content = [as_dict(block) for block in as_list(message.get("content"))]
+    if text := as_text(message.get("content")):
+        content = [{"text": text}]
     if not any(as_text(block.get("text")) for block in content):
         yield as_text(message.get("text"))
     for block in content:
@@ -71,6 +75,9 @@ def blocks(found: ExportedConversation, message: Mapping[str, Any]) -> Iterator[
 
 def notes_of_files(found: ExportedConversation, message: Mapping[str, Any]) -> Iterator[str]:
     for file in map(as_dict, (*as_list(message.get("attachments")), *as_list(message.get("files")))):
-        if file:
+        if file and (text := as_text(file.get("extracted_content"))):  # what was pasted is a file there
+            name = one_line(as_text(file.get("file_name")))
+            yield join_paragraphs(f"**{name}**" if name else "", fence_code(text))
+        elif file:
             is_picture = file.get("file_kind") == "image"
             yield found.leave_out("pictures" if is_picture else "files", file.get("file_name"))

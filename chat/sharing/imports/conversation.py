@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -23,8 +24,8 @@ from reasoning.events import TurnStatus
 
 EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)
 MAX_NAME_CHARS = 100  # of a file or a source
-# From these on a number counts milliseconds or microseconds: as seconds it would be after the year 5000.
-_MS, _US = 1e11, 1e14
+# From these on a number counts smaller units than seconds: as seconds it would be after the year 5000.
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 # Kinds of what is left out, as the page of an import names them.
 LEFT_OUT: Mapping[str, str | Promise] = {
     "pictures": _("pictures"),
@@ -45,14 +46,18 @@ _NOTES: Mapping[str, tuple[str | Promise, str | Promise]] = {
 }
 # What models of ChatGPT and LibreChat write for citations, whole or cut off, with a blank before it.
 _MARK = re.compile(
-    r"[ \t]?(?:"
+    # Code, which stays as it is: a fence, or a span on one line.
+    r"(?P<code>^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*\n)*?(?:[ \t>]*(?P=fence)|.*\Z)"
+    r"|(?P<ticks>`{1,20})[^`\n]+(?P=ticks))"
+    r"|[ \t]?(?:"
     "\ue200(?P<inner>[^\ue200\ue201\n]{0,4000})\ue201"
     "|\ue200(?:\\w*(?:\ue202[\\w.:-]+)+|(?:cite|filecite|navlist)\\b)"
     "|(?:\ue202[\\w.:-]+)+"
     r"|(?:\\ue202turn\d+[a-z]+\d+)+"
     r"|【\d+(?::\d+)?†[^【】\n]{0,300}】"
     r"|:{1,2}contentReference\[oaicite:\d+\]\{index=\d+\}"
-    ")|[\ue200-\ue206]"
+    ")|[\ue200-\ue206]",
+    re.MULTILINE,
 )
 _MARKUP = re.compile(r"[\[\]\\`*_<>\s]+")
 _URL = re.compile(r"https?://[^\s<>\"\\]{1,2000}")
@@ -82,10 +87,14 @@ class ExportedMessage:
 
 @dataclass(slots=True)
 class ExportedConversation:
-    """A conversation as a reader found it. ``current`` names the message whose branch was shown."""
+    """A conversation as a reader found it. ``current`` names the message whose branch was shown.
+
+    ``at``: when it began, for messages without a time.
+    """
 
     id: str = ""
     title: str = ""
+    at: datetime | None = None
     messages: list[ExportedMessage] = field(default_factory=list)
     current: str | None = None
     first_answer: uuid.UUID | None = None  # of an export of this product
@@ -102,6 +111,8 @@ class ExportedConversation:
         """Replace the marks of citations: by ``links``, by what they say themselves, or by nothing."""
 
         def replaced(match: re.Match[str]) -> str:
+            if match["code"]:
+                return match[0]
             mark = match[0].strip(" \t")
             kind, *values = (match["inner"] or "").split("\ue202")
             if link := (links or {}).get(mark):
@@ -158,7 +169,9 @@ def fence_code(text: str, language: str = "") -> str:
     if not text.strip():
         return ""
     fence = "`" * max(3, 1 + max((len(run) for run in _FENCE.findall(text)), default=0))
-    return f"{fence}{language if _LANGUAGE.fullmatch(language) else ''}\n{text.rstrip()}\n{fence}"
+    language = language if _LANGUAGE.fullmatch(language) and language != "unknown" else ""
+    code = text.rstrip("\n")
+    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def link_to(title: object, url: object) -> str:
@@ -181,13 +194,17 @@ def name_of_entity(value: str) -> str:
 
 def time_of(value: object) -> datetime | None:
     """Return a time that is not in the future; None where there is none that can be, in any time zone."""
-    text = as_text(value)
+    while isinstance(value, dict):  # as MongoDB exports times
+        value = value.get("$date", value.get("$numberLong"))
+    text = as_text(value).strip()
     try:
         if _NUMBER.fullmatch(text):
             number = float(text)
-            at = datetime.fromtimestamp(number / (1e6 if number >= _US else 1e3 if number >= _MS else 1), UTC)
-        else:
-            at = datetime.fromisoformat(text)
+            at = datetime.fromtimestamp(number / next((unit for least, unit in _UNITS if number >= least), 1), UTC)
+        elif text[:1].isdigit():
+            at = datetime.fromisoformat(re.sub(r" ?(?:UTC|GMT)$", "Z", text.replace("/", "-")))
+        else:  # as mail and JavaScript write it
+            at = parsedate_to_datetime(re.sub(r"GMT(?=[+-])| \(.*", "", text))
         at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         return None

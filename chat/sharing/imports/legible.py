@@ -39,15 +39,15 @@ def read_legible(form: Mapping[str, Any]) -> ExportedConversation:
                 found.left_out[kind] += len(as_list(message.get(name)))
             if message.get("thinking"):
                 found.leave_out("thinking")
+        # Other programs write lists of messages too, with ``content`` as model services have it.
+        said = as_text(message.get("answer" if is_answer else "text")) or as_text(message.get("content"))
         files = [found.leave_out("files", as_dict(file).get("name")) for file in as_list(message.get("attachments"))]
         found.messages.append(
             ExportedMessage(
                 key=f"#{number}",
                 parent="",
                 side="answer" if is_answer else "question",
-                text=as_text(message.get("answer"))
-                if is_answer
-                else join_paragraphs(as_text(message.get("text")).strip(), *files),
+                text=said if is_answer else join_paragraphs(said, *files),
                 at=time_of(message.get("at")),
                 model=as_text(message.get("model")),
                 status=_STATUS.get(as_text(message.get("status")), "completed"),

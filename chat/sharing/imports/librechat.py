@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from chat.sharing.imports.conversation import (
 )
 
 _ROOT = "00000000-0000-0000-0000-000000000000"
+_THINKING = re.compile(r"\A\s*:::thinking\n.*?\n:::[ \t]*\n*", re.DOTALL)
 _LEFT_OUT = {
     "think": "thinking",
     "tool_call": "steps",
@@ -34,7 +36,8 @@ def is_librechat(form: Mapping[str, Any]) -> bool:
 
 def read_librechat(form: Mapping[str, Any]) -> ExportedConversation:
     title = as_text(form.get("title"))
-    found = ExportedConversation(id=as_text(form.get("conversationId")), title=title)
+    at = time_of(form.get("createdAt"))
+    found = ExportedConversation(id=as_text(form.get("conversationId")), title=title, at=at)
     options = as_dict(form.get("options"))
     # Read in the order of the file, without recursion: a long conversation is nested as deeply.
     open_messages = [(message, _ROOT) for message in reversed(form.get("messagesTree") or form["messages"])]
@@ -64,8 +67,10 @@ def read_librechat(form: Mapping[str, Any]) -> ExportedConversation:
 
 def parts(found: ExportedConversation, message: Mapping[str, Any]) -> Iterator[str]:
     content = [as_dict(part) for part in as_list(message.get("content"))]
-    if not content:
-        yield as_text(message.get("text"))
+    if not any(as_text(part.get("text")) or as_dict(part.get("text")) for part in content):
+        text, thoughts = _THINKING.subn("", as_text(message.get("text")))
+        found.left_out["thinking"] += thoughts
+        yield text
     for part in content:
         text = as_text(part.get("text")) or as_text(as_dict(part.get("text")).get("value"))
         kind = as_text(part.get("type"))

@@ -26,16 +26,18 @@ _LEFT_OUT = {"reasoning": "thinking", "tool_calls": "steps"}
 
 
 def is_open_webui(form: Mapping[str, Any]) -> bool:
-    chat = as_dict(form.get("chat"))
-    return isinstance(as_dict(chat.get("history")).get("messages"), dict) or isinstance(chat.get("messages"), list)
+    chat = as_dict(form.get("chat", form))
+    is_list = "chat" in form and isinstance(chat.get("messages"), list)
+    return is_list or isinstance(as_dict(chat.get("history")).get("messages"), dict)
 
 
 def read_open_webui(form: Mapping[str, Any]) -> ExportedConversation:
-    chat = as_dict(form["chat"])
+    chat = as_dict(form.get("chat", form))
     history = as_dict(chat.get("history"))
     found = ExportedConversation(
         id=as_text(form.get("id")) or as_text(chat.get("id")),
         title=as_text(form.get("title")) or as_text(chat.get("title")),
+        at=time_of(form.get("created_at")),
         current=as_text(history.get("currentId")) or None,
     )
     tree = as_dict(history.get("messages"))

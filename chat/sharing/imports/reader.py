@@ -6,6 +6,7 @@ told that they are wanted: cleaning answers takes nearly all the time.
 
 from __future__ import annotations
 
+import codecs
 import json
 import mmap
 import os
@@ -30,6 +31,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
+from chat.files.encodings import detect_encoding
 from chat.sharing.imports.conversation import ExportedConversation
 from chat.sharing.imports.products import product_names, read_conversation
 from chat.sharing.imports.turns import ImportedTurn, Limits, imported_turns
@@ -48,11 +50,20 @@ PROCESSOR_S = 300  # ... and for all
 NICENESS = 10
 MAX_NAME_CHARS = 80
 # Larger ChatGPT exports divide their file; exports of this product have one per conversation.
-_WANTED = re.compile(r"(?:.*/)?(?:conversations(?:-\d+)?|conversations/[^/]+)\.json")
+_WANTED = re.compile(r"(?:.*[/\\])?(?:conversations[^/\\]*|conversations[/\\][^/\\]+)\.json", re.IGNORECASE)
+# Of other products: any, but neither what macOS adds nor accounts.
+_JSON = re.compile(r"(?!__MACOSX/)(?:.*[/\\])?(?!users?\.)[^./\\][^/\\]*\.json", re.IGNORECASE)
 # Strings are matched whole, so that brackets in them don't count; possessively, so that each is read once.
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
-_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\[|\{\s*\"conversations\"\s*:\s*\[)?")
+# A list, or an object with a list of them, maybe behind a version and the like.
+_LIST = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*"
+    rb"(\[|\{\s*(?:\"\w{1,30}\"\s*:\s*(?:\"[^\"\\\[{]{0,100}\"|[\w.+-]{1,30})\s*,\s*){0,9}"
+    rb"(?:\"data\"\s*:\s*\{\s*)?\"(?:conversations|chats|data)\"\s*:\s*\[)?"
+)
 _ZIP_MARK, _ZIP_ENTRY = b"PK\x03\x04", b"PK\x01\x02"
+_WIDE = {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"}
+_WIDE |= {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _CHUNK_BYTES = 64 * 1024
 
 
@@ -143,7 +154,9 @@ def json_files(file: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
         raise UnreadableError(_("The ZIP file has too many files; at most %(most)s are allowed.") % {"most": MAX_FILES})
     try:
         with ZipFile(file) as archive:
-            wanted = [info for info in archive.infolist() if _WANTED.fullmatch(info.filename)]
+            entries = archive.infolist()
+            wanted = [info for info in entries if _WANTED.fullmatch(info.filename)]
+            wanted = wanted or [info for info in entries if _JSON.fullmatch(info.filename)]
             if not wanted:
                 raise UnreadableError(_("The ZIP file has no conversations.json and no exported conversations."))
             if any(info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.flag_bits & 1 for info in wanted):
@@ -174,6 +187,15 @@ def read_json(connection: Connection[Any, Any], file_name: str, file: IO[bytes],
     unusable = 0
     if not file.seek(0, os.SEEK_END):
         return
+    file.seek(0)
+    encoding = next((name for mark, name in _WIDE.items() if file.read(len(mark)) == mark or file.seek(0)), "")
+    if encoding:
+        with TemporaryFile() as narrow:
+            for text in codecs.getreader(encoding)(file, "replace"):
+                narrow.write(text.encode("utf-8", "replace"))
+            narrow.flush()
+            read_json(connection, file_name, narrow, limits)
+        return
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for number, raw in enumerate(conversations_in(data), 1):
             name = f"{file_name} {number}"
@@ -194,7 +216,11 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
         raise MemoryError
     try:
         with limit_time():
-            found = read_conversation(json.loads(raw))
+            text = raw.decode("utf-8", "replace")
+            if "\ufffd" in text and "".join(set(text) - {"\ufffd"}).isascii():  # saved anew by another program
+                text = raw.decode(detect_encoding(raw) or "utf-8", "replace")
+            # Control characters in strings are no reason to refuse a conversation.
+            found = read_conversation(json.loads(text, strict=False))
     except (ValueError, RecursionError):
         connection.send(Skipped(_("Cut off or damaged"), name))
         return False

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chat.sharing.imports.conversation import EARLIEST, ExportedConversation, ExportedMessage
-from chat.validation import storable
+from chat.validation import storable, trimmed
 from reasoning.deltas import RawFields
 from reasoning.events import AssistantMessage, TurnStatus
 from reasoning.redaction import redact_text
@@ -173,7 +173,7 @@ def imported_turns(found: ExportedConversation, limits: Limits) -> tuple[list[Im
         asked_before.add(tree.questions[end])
         if parent is not None:  # see chat.eventlog.branches
             started_at = max(started_at or turns[parent].ended_at, turns[parent].started_at)
-        started_at = started_at or timezone.now()
+        started_at = started_at or found.at or timezone.now()
         while (parent, started_at) in starts:  # versions are listed by time
             started_at += _TICK
         starts.add((parent, started_at))
@@ -196,7 +196,7 @@ def imported_turns(found: ExportedConversation, limits: Limits) -> tuple[list[Im
 
 def clean_question(text: str, max_chars: int) -> tuple[str, bool]:
     """Return a question as it is stored, and whether it was too long."""
-    asked = storable(text).strip() or _("[No text]")
+    asked = trimmed(storable(text)) or _("[No text]")
     if len(asked) <= max_chars:
         return asked, False
     note = shortened_note()

@@ -494,3 +494,63 @@ def test_export_and_api_name_the_files_of_a_question_and_a_shared_page_does_not(
     shared = Client().get(f"/s/{token_of(link)}/").content.decode()
     assert "Why?" in shared
     assert "report.txt" not in shared
+
+
+LOG = "A log with a NUL, which is all the same a log of some length."
+CHINESE = "你好，渡轮九点钟出发。\n这是一个普通的句子。"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"    def f():\n\n\n\n        pass  \n", "    def f():\n\n\n\n        pass"),
+        (b"\n \n\tindented\n", "\tindented"),
+        (b"One\rTwo\r\nThree", "One\nTwo\nThree"),
+        (b"The end mark of DOS\r\n\x1a", "The end mark of DOS"),
+        (b"A log with a NUL\x00, which is all the same a log of some length.", LOG),
+        ("Grüße aus Köln".encode() + b" \xff", "Grüße aus Köln \ufffd"),  # one bad byte makes no other encoding
+        ("Grüße aus Köln, ü".encode()[:-1], "Grüße aus Köln, \ufffd"),
+        ("Grüße".encode("utf-32"), "Grüße"),
+        (CHINESE.encode("utf-16-le"), CHINESE),
+        ("안녕하세요. 배는 아홉 시에 출발합니다.\n".encode("utf-16-be"), "안녕하세요. 배는 아홉 시에 출발합니다."),
+        (CHINESE.encode("gb18030"), CHINESE),
+    ],
+)
+def test_plain_text_is_read_as_it_is(conversation, content, text):
+    assert attachments.text_of(attach(conversation, "notes.txt", content)) == text
+
+
+def test_code_and_lone_numbers_of_a_page_are_read(conversation):
+    page = b"<!doctype html><ul><li>42</li></ul><pre>\ndef f():\n    return 1  # a   b\n</pre><p>x</p>"
+
+    assert attachments.text_of(attach(conversation, "page.html", page)) == (
+        "42\n\ndef f():\n    return 1  # a   b\n\nx"
+    )
+
+
+def test_emoji_of_rich_text_is_one_character(conversation):
+    assert attachments.text_of(attach(conversation, "a.rtf", rb"{\rtf1\uc1 Go \u-10179?\u-8704?}")) == "Go 😀"
+
+
+@pytest.mark.parametrize(
+    ("fields", "body"),
+    [
+        ("Content-Type: text/plain", "Grüße 日本".encode()),
+        ("Content-Type: text/plain; charset=us-ascii", "Grüße 日本".encode()),
+        ("Content-Type: text/plain; charset=x-unknown", "Grüße 日本".encode()),
+        (
+            "MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=B",
+            "--B\n\n\n--B\nContent-Type: text/html; charset=utf-8\n\n<p>日本 Grüße</p>\n--B--".encode(),
+        ),
+        (
+            "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=B",
+            "--B\n\n日本\n--B\nContent-Type: image/png\n\nx\n--B\n\nGrüße\n--B--".encode(),
+        ),
+    ],
+)
+def test_mail_is_read_whatever_it_says_of_its_encoding_and_parts(conversation, fields, body):
+    stored = attach(conversation, "a.eml", f"Subject: Hi\nFrom: ada@example.org\n{fields}\n\n".encode() + body)
+
+    text = attachments.text_of(stored)
+    assert "日本" in text
+    assert "Grüße" in text

@@ -1,9 +1,12 @@
 """Documents on their way into a collection: what is read of each kind, limits, replacement, and dead processes."""
 
+import io
 import subprocess
 import sys
 import zlib
+from zipfile import ZipFile
 
+import openpyxl
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import call_command
@@ -26,6 +29,7 @@ from tests.chat.document_samples import (
     load,
     mail,
     pdf,
+    saved,
     slides,
     word,
     workbook,
@@ -336,3 +340,76 @@ def test_command_loads_into_a_collection_of_the_site_without_a_person(tmp_path, 
 
     assert Collection.objects.get().owner is None
     assert capsys.readouterr().out.endswith("2 documents loaded.\n")
+
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+M = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+
+
+def paragraph(text: str) -> str:
+    return f'<w:p><w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>'
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<w:p><w:moveFrom><w:r><w:t>Moved.</w:t></w:r></w:moveFrom></w:p>" + paragraph("Moved."), "Moved."),
+        ("<w:p><w:r><w:t>E = </w:t></w:r><m:oMath><m:r><m:t>mc²</m:t></m:r></m:oMath></w:p>", "E = mc²"),
+        (paragraph("if x:") + paragraph("    return"), "if x:\n\n    return"),
+        (
+            f"<w:tbl><w:tr><w:tc>{paragraph('A')}<w:tbl><w:tr><w:tc>{paragraph('in')}</w:tc></w:tr></w:tbl></w:tc>"
+            f"<w:tc>{paragraph('B')}</w:tc></w:tr></w:tbl>",
+            "A in | B",
+        ),
+    ],
+)
+def test_word_document_is_read_once_and_whole(collection, body, text):
+    source = f'<w:document xmlns:w="{W}" xmlns:m="{M}"><w:body>{body}</w:body></w:document>'
+    document = load(collection, "a.docx", changed(word(), "word/document.xml", source.encode()))
+
+    assert document.passages.get().text == text
+
+
+def test_comments_of_a_word_document_are_read(collection):
+    with ZipFile(io.BytesIO(word())) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    parts["word/comments.xml"] = f'<w:comments xmlns:w="{W}"><w:comment>{paragraph("Why?")}</w:comment></w:comments>'
+
+    assert load(collection, "a.docx", archive(parts)).passages.last().text.endswith("Why?")
+
+
+def test_values_stay_in_their_columns(collection):
+    book = openpyxl.Workbook()
+    book.active.append(["Site", "2024", "2025", "2026", "Sum"])
+    book.active.append(["Bryce", None, None, None, 5])
+
+    document = load(collection, "sparse.xlsx", saved(book))
+
+    assert document.passages.get().text.endswith("Site | 2024 | 2025 | 2026 | Sum\nBryce |  |  |  | 5")
+
+
+def test_formula_without_a_stored_value_is_shown_itself(collection):
+    book = openpyxl.Workbook()
+    book.active.append(["Rent", 9, "=B1*12"])
+
+    assert load(collection, "sum.xlsx", saved(book)).passages.get().text.endswith("Rent | 9 | =B1*12")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("id,note\n1,'tis\n2,rock 'n' roll\n3,'em all", "id | note\n1 | 'tis\n2 | rock 'n' roll\n3 | 'em all"),
+        ("a,b\n" + "1,2\n" * 3_000 + '"x ""y"", z",3', 'x "y", z | 3'),
+        ("sep=;\r\nSite;Rent\r\nBryce;9,20", "Site | Rent\nBryce | 9,20"),
+        (f"a,b\n{'x' * 1_100_000},2", "x | 2"),
+    ],
+)
+def test_table_in_text_is_divided_at_its_delimiter_alone(collection, content, text):
+    document = load(collection, "a.csv", content.encode())
+
+    assert document.passages.order_by("ordinal").last().text.endswith(text)
+
+
+@pytest.mark.parametrize("name", ["👨‍👩‍👧.txt", "می‌خواهم.txt"])
+def test_name_with_joined_letters_stays(collection, name):
+    assert load(collection, name, b"Bryce").name == name

@@ -254,3 +254,10 @@ def test_answer_of_very_many_lines_is_quoted(alice):
     make_turn(conversation, question="One?", answer="a\n" * 50_001 + "## Question 2")
 
     assert "\n> ## Question 2" in exported(client_of(alice), conversation)
+
+
+def test_indent_and_trailing_blanks_of_a_question_are_exported(alice):
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation, question="    if x:  \n\n\t\treturn")
+
+    assert "\n>     if x:  \n>\n> \t\treturn\n" in exported(client_of(alice), conversation)

@@ -605,3 +605,118 @@ def test_full_disk_is_named(alice, monkeypatch):
 
     assert "disk is full" in upload(client_of(alice), [chatgpt()]).text
     assert not alice.conversations.exists()
+
+
+PLAIN = {"title": "T", "id": "p1", "mapping": {"a": node("user", "Grüße"), "b": node("assistant", "A", parent="a")}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps([PLAIN]).encode("utf-16"),
+        json.dumps([PLAIN]).encode("utf-32"),
+        json.dumps([PLAIN], ensure_ascii=False).encode("cp1252"),
+        {"version": 4, "exported": "2026-01-01", "conversations": [PLAIN]},
+        {"data": {"conversations": [PLAIN]}},
+        zipped(**{"chat-export-1.json": [PLAIN], "__MACOSX/._chat-export-1.json": b"\0\5"}),
+        zipped(**{"export\\Conversations (1).json": [PLAIN]}),
+    ],
+)
+def test_file_that_another_program_saved_anew_is_read(alice, content):
+    assert imported_texts(alice, content) == ["Grüße", "A"]
+
+
+def test_bad_byte_or_control_character_refuses_no_conversation(alice):
+    content = json.dumps([PLAIN], ensure_ascii=False).encode()
+
+    assert imported_texts(alice, content.replace(b'"A"', b'"A\xff\tB"')) == ["Grüße", "A\ufffd\tB"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '```\nicon = "\ue200\ue201"  \n```',
+        "~~~\nx = '【4†source】'\n~~~",
+        "`:contentReference[oaicite:0]{index=0}` and ``\\ue202turn0search1``",
+    ],
+)
+def test_code_that_looks_like_a_citation_stays(alice, code):
+    assert imported_texts(alice, [talk_of(node("user", "Q"), node("assistant", f"{code} Nine【4†source】."))]) == [
+        "Q",
+        f"{code} Nine.",
+    ]
+
+
+def test_indent_of_a_question_and_blanks_of_a_document_stay(alice):
+    document = json.dumps({"name": "T", "type": "code/python", "content": "\tx = 1  \n"})
+    texts = imported_texts(
+        alice,
+        [
+            talk_of(
+                node("user", "\n    def f():\n        pass\n"),
+                said("assistant", "code", document, recipient="canmore.create_textdoc"),
+                said("assistant", "code", "f()"),
+            )
+        ],
+    )
+
+    assert texts == ["    def f():\n        pass", "**T**\n\n```python\n\tx = 1  \n```\n\n```\nf()\n```"]
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        1_709_287_200_500_000_000,
+        "Fri, 01 Mar 2024 10:00:00 GMT",
+        "Fri Mar 01 2024 10:00:00 GMT+0000 (Coordinated Universal Time)",
+        "2024-03-01 10:00:00 UTC",
+        "2024/03/01 10:00:00",
+        {"$date": "2024-03-01T10:00:00.000Z"},
+        {"$date": {"$numberLong": "1709287200500"}},
+    ],
+)
+@pytest.mark.parametrize("whose", ["message", "conversation"])
+def test_time_is_read_however_it_is_written(alice, at, whose):
+    times = {"create_time": at} if whose == "conversation" else {}
+    asked = node("user", "Q", at=None if times else at)
+    upload(client_of(alice), [talk_of(asked, node("assistant", "A"), **times)])
+
+    assert f"{alice.conversations.get().created_at:%Y-%m-%d %H}" == "2024-03-01 10"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {
+            "uuid": "c1",
+            "chat_messages": [
+                {"sender": "human", "content": "Q", "attachments": [{"file_name": "", "extracted_content": "pasted"}]},
+                {"sender": "assistant", "content": "A"},
+            ],
+        },
+        {
+            "conversationId": "l1",
+            "messages": [
+                {"messageId": "1", "isCreatedByUser": True, "text": "Q\n\n```\npasted\n```"},
+                {"messageId": "2", "text": ":::thinking\nhm\n:::\n\nA", "content": [{"type": "think", "think": "hm"}]},
+            ],
+        },
+        {
+            "title": "T",
+            "history": {
+                "messages": {
+                    "a": {"role": "user", "content": "Q\n\n```\npasted\n```", "parentId": None},
+                    "b": {"role": "assistant", "content": "A", "parentId": "a"},
+                }
+            },
+        },
+        {
+            "messages": [
+                {"role": "user", "content": "Q\n\n```\npasted\n```"},
+                {"role": "assistant", "content": "A"},
+            ]
+        },
+    ],
+)
+def test_texts_are_found_wherever_a_product_has_them(alice, form):
+    assert imported_texts(alice, [form]) == ["Q\n\n```\npasted\n```", "A"]

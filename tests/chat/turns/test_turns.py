@@ -289,3 +289,9 @@ async def test_most_tokens_of_an_answer_are_what_the_site_sets(upstream, convers
     await ask(conversation)
 
     assert upstream.requests()[0]["body"].get("max_tokens") == limit
+
+
+async def test_question_keeps_the_indent_of_its_first_line(upstream, conversation):
+    await ask(conversation, "\n \n    if x:\n\t\treturn \n\n")
+
+    assert (await messages_of(conversation))[0]["text"] == "    if x:\n\t\treturn"
