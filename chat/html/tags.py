@@ -25,7 +25,7 @@ DETAILS = "details_open"
 _IN_LINE = re.compile(rf"<(?:(?P<end>/?)(?P<name>{'|'.join(INLINE_TAGS)})[ \t]*|br[ \t]*/?)>", re.IGNORECASE)
 # A line that says something about the tag doesn't match.
 _BEGINS = re.compile(r"<details(?P<open>[ \t]+open)?[ \t]*>(?=\W*\Z|[ \t]*<|.*</details>\W*\Z)", re.IGNORECASE)
-_ENDS = re.compile(r"</details>[ \t]*\Z", re.IGNORECASE)
+_ENDS = re.compile(r"</details>\s*\Z", re.IGNORECASE)
 # In a quotation each line has its mark.
 _SUMMARY = re.compile(r"[\s>]*<summary>[ \t]*\n?([^\n]*?)\s*</summary>", re.IGNORECASE)
 _HALF_SUMMARY = re.compile(r"[\s>]*<summary>\s*([^\n]*)\Z", re.IGNORECASE)

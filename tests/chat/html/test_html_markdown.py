@@ -30,6 +30,7 @@ NOTES = "<p>a<sup>1</sup> b.</p>\n<p><sup>1</sup>: c<br>\n<sup>two</sup>: d</p>"
         ("<sub>a</u> <u>b", "<p>&lt;sub&gt;a&lt;/u&gt; &lt;u&gt;b</p>"),
         ("**a <u>b** c</u>", "<p><strong>a &lt;u&gt;b</strong> c&lt;/u&gt;</p>"),
         ("<details>\n<summary>a *b*</summary>\n\n- c\n\n</details>\n\nd", DETAILS),
+        ("<details>a</details>\u00a0", "<details>\n<p>a</p>\n</details>"),
         ("<details> is an element", "<p>&lt;details&gt; is an element</p>"),
         ("**「記述子」**のが **中文：**中文 **没修。**下", f"<p>{BOLD[0]}のが {BOLD[1]}中文 {BOLD[2]}下</p>"),
         ("~~删除：~~中文 **Hinweis:**Text", "<p><s>删除：</s>中文 <strong>Hinweis:</strong>Text</p>"),
