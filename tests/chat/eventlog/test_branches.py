@@ -211,7 +211,7 @@ def saves(person: User, turn: Turn, text: str, **headers: str) -> Turn:
 def test_saved_question_is_stored_beside_the_asked_one(alice, asked, headers):
     kept = saves(alice, asked, " q1 otherwise ", **headers)
 
-    assert shown(asked.conversation) == ["q1 otherwise"]
+    assert shown(asked.conversation) == [" q1 otherwise"]
     assert (kept.status, kept.parent_id, kept.number) == ("aborted", asked.parent_id, 1)
     assert place(kept) == (2, 2)
     branches.select(asked)
