@@ -64,6 +64,7 @@ def test_libraries_for_rare_work_are_not_loaded_at_the_start():
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.slow
 async def test_static_files_are_served_without_debug(server, http):
     async with http.get(f"{server.base_url}/static/css/app.css") as response:
         assert response.status == 200

@@ -132,6 +132,7 @@ async def test_question_over_the_socket_is_answered_with_sources_below_the_prefi
     assert proxy.strays == []
 
 
+@pytest.mark.slow
 async def test_server_itself_has_nothing_outside_the_prefix(server, http):
     origin = server.base_url.removesuffix("/chat")
 

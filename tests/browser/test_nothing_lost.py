@@ -170,7 +170,7 @@ FAULTS: list[tuple[Callable[[Stage], None], str]] = [
     (limit, IN_COMPOSER),
     (restart, ASKED),
 ]
-QUICK = (expiry, server_away, socket_refused)
+QUICK = (expiry, server_away)
 
 
 @pytest.fixture

@@ -302,7 +302,7 @@ def test_card_that_the_fetched_messages_bring_first_is_not_doubled(visit, connec
     expect_one_whole_card(demo)
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.slow)], ids=["wide", "narrow"])
 @pytest.mark.parametrize(
     "turn", [pytest.param(2, marks=pytest.mark.slow), 12, pytest.param(24, marks=pytest.mark.slow)]
 )

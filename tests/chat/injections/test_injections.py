@@ -274,6 +274,7 @@ def batches() -> Iterator[Any]:
         yield case(name, batch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("channel", "orders"), [*batches()])
 async def test_obedient_model_does_no_harm(scene, channel, orders):
     await obey(scene, CHANNELS[channel][0], orders)

@@ -148,6 +148,7 @@ async def test_one_bad_schema_breaks_only_its_tool(peer):
     assert await server.tools.filter(is_allowed=True).acount() == len(peer.tools()) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "arguments", "said", "shown"),
     [

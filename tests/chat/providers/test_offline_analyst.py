@@ -152,6 +152,7 @@ FOLLOW_UPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FOLLOW_UPS.values(), ids=FOLLOW_UPS)
 def test_follow_up_is_completed_from_the_questions_before(talk, case):
     for question in case.questions:

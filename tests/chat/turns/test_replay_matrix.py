@@ -224,6 +224,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), CELLS)
 async def test_next_request_is_accepted(talk, kind, name):
     await talk.choose(kind)
