@@ -109,6 +109,7 @@ def test_pages_show_questions_and_answers(found):
     assert "fixture-scratchpad-canary" not in pages
 
 
+@pytest.mark.slow
 def test_next_request_repeats_the_same_messages(found, expected):
     for chat, before in expected.items():
         instructions, *messages = before["preview"]["messages"]

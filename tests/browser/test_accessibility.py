@@ -245,6 +245,7 @@ def test_preview_of_a_citation_is_reached_by_the_pointer_and_dismissed_by_escape
     expect(demo.page.locator("#context > .numbers__body")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_password_can_be_pasted_and_filled_in_by_a_manager(visit, serve):
     stranger = visit(serve(SIGNUP_ENABLED="true"), signed_in=False)
     stranger.open("/accounts/signup/")

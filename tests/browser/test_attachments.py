@@ -21,6 +21,7 @@ def chips(demo: Person) -> Locator:
     return demo.page.locator("#attached > li")
 
 
+@pytest.mark.slow
 def test_files_are_attached_removed_sent_and_there_after_a_reload(visit, offline):
     demo = visit(offline)
     demo.starts_chat()

@@ -19,6 +19,7 @@ def opens_dialog(person: Person) -> Locator:
     return dialog
 
 
+@pytest.mark.slow
 def test_link_is_created_read_by_a_stranger_and_revoked(visit, offline):
     demo = visit(offline)
     answer = demo.reads_finished().answer.inner_text()[:40]

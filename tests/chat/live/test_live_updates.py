@@ -173,6 +173,7 @@ async def test_page_that_comes_late_shows_the_state_and_what_follows(upstream, a
         await all_as_reloaded(near, far)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loses", ["every other event", "all events", "all events, with an error", "the start as well"])
 async def test_events_that_are_lost_are_made_up_for(upstream, alice, conversation, elsewhere, monkeypatch, loses):
     monkeypatch.setattr(publish, "RETRY_AFTER_S", 0.0)

@@ -102,6 +102,7 @@ async def test_meter_counts_what_would_be_sent_and_names_what_would_not(upstream
     assert "not resent" in page
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 23")
 @pytest.mark.parametrize(
     ("knobs", "most", "summary"),

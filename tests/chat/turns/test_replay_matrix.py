@@ -235,6 +235,7 @@ async def test_next_request_is_accepted(talk, kind, name):
     assert set(talk.upstream.refusals()) <= HELD_BACK.get(name, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stride", [1, *(pytest.param(stride, marks=pytest.mark.slow) for stride in range(2, 7))])
 async def test_switching_models_there_and_back(talk, stride):
     there, back = route(stride)
