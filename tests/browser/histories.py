@@ -49,7 +49,8 @@ def _make_like_demo(turns: int) -> str:
     django.setup()
     from chat.models import Conversation, Event, Turn  # noqa: PLC0415
 
-    first = Turn.objects.filter(conversation__owner__username="demo").earliest("started_at")
+    # What other tests import may be older, but has no steps.
+    first = Turn.objects.filter(conversation__owner__username="demo", events__type="tool_result").earliest("started_at")
     events = list(first.events.order_by("seq"))
     conversation = Conversation.objects.create(owner=first.conversation.owner, title="A long one")
     made, parent = [], None
