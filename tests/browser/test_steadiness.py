@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
 from tests.browser.people import NARROW, WIDE
-from tests.browser.shifts import COUNT_SHIFTS, hardly_shifted
+from tests.browser.shifts import COUNT_SHIFTS, forget_shifts, hardly_shifted
 from tests.browser.upstream import calls, opening, reply, says, thinks, waits
 from tests.browser.watching import wait_until
 
@@ -59,7 +59,7 @@ def test_page_hardly_shifts_while_it_follows_a_long_answer(visit, connected, mod
     demo.starts_chat()
     hardly_shifted(demo)
     card = demo.asks("How long is it?")
-    demo.page.evaluate("window.shifts = []")  # the question replaced the starters, as was asked for
+    forget_shifts(demo)  # the question replaced the starters
     card.ends()
 
     expect(card.answer.get_by_text("fell to 1.19")).to_be_in_viewport()
@@ -81,7 +81,7 @@ def test_page_hardly_shifts_when_an_answer_ends_with_a_summary(visit, connected,
     demo.starts_chat()
     card = demo.asks("How steady is it?").streams()
     expect(card.answer).to_contain_text("It is")
-    demo.page.evaluate("window.shifts = []")  # the question replaced the starters, as was asked for
+    forget_shifts(demo)  # the question replaced the starters
 
     model.release("rest")
     card.ends()
