@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -174,16 +174,14 @@ class RuleBook:
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
 
-    def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
-        """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
-        seen: list[SeenTrigger] = []
+    def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> Iterator[SeenTrigger]:
+        """Yield the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
         for found in _WORD.finditer(text, start, end):
             word = found.group()
             triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else self._triggers_of(word)
-            if triggers:
+            for first, last, one in triggers:
                 place = base + found.start()
-                seen += [SeenTrigger(place + first, place + last, place, one) for first, last, one in triggers]
-        return seen
+                yield SeenTrigger(place + first, place + last, place, one)
 
     def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
         """Return where the triggers of a word begin and end in it, but for those whose windows are known to be idle."""
@@ -220,7 +218,8 @@ class RuleBook:
 
     def is_plain(self, text: str) -> bool:
         """True for a short text in which no rule has to look."""
-        return not (self.triggers_in(text, 0, len(text)) or BLOCK_HINT.search(text) or find_cut_token(text))
+        first = next(self.triggers_in(text, 0, len(text)), None)
+        return first is None and not (BLOCK_HINT.search(text) or find_cut_token(text))
 
     def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
         """Return what the rules of the triggers find in their windows, in order and without overlaps."""
@@ -641,7 +640,7 @@ class StreamRedactor:
             return  # all windows end at the block
         text = self._held[:MAX_HELD]
         seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._released)
-        windows = self._windows([(one, self._end_of(one, MAX_HELD)) for one in seen], MAX_HELD)
+        windows = self._windows(((one, self._end_of(one, MAX_HELD)) for one in seen), MAX_HELD)
         spans = self._book.find(text, windows)
         # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
