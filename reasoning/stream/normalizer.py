@@ -93,6 +93,11 @@ class Normalizer:
         return self._response.unclosed_after_text
 
     @property
+    def has_open_thought(self) -> bool:
+        """Whether a thought in the content has no closer: that may come with the next response of the turn."""
+        return self._response.has_open_thought and not self._response.native_field
+
+    @property
     def open_scratchpad(self) -> Scratchpad | None:
         """The beginning of the scratchpad that is being written: all of it is private, wherever it ends."""
         for open_one in (self._content.parser.scratchpad, self._native.parser.scratchpad):

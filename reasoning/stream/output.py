@@ -145,6 +145,7 @@ class ResponseState:
         self.longest_hold = 0
         self.ended_in_hint = False  # inside the thought that only the profile claims
         self.unclosed_after_text = False  # a thought without an end took the rest of the answer
+        self.has_open_thought = False  # the newest tagged thought has no closer
 
     @property
     def thinking(self) -> str | None:

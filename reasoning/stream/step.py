@@ -125,6 +125,7 @@ class StepMachine:
         self._end_message(partial=partial)
         # Of a stream that was cut, what can be the beginning of a secret is dropped.
         self._show_thinking(self._thinking_redactor.abort() if partial else self._thinking_redactor.flush(), ends=True)
+        self._turn.has_open_thought = normalizer.has_open_thought
         self._turn.counters = self._turn.counters.plus(normalizer.counters)
         self._turn.redactions += self._thinking_redactor.counts
         self._remove_repeats()

@@ -270,6 +270,8 @@ class ThinkTagParser:
                 self._response.stripped_delimiters += 1
                 if tag.kind == "open" and not self._is_native:
                     self._open(tag)
+                elif tag.kind == "close":
+                    self._response.has_open_thought = False
             case ThinkState() as thought:
                 self._feed_tag_in_thought(tag, thought)
             case ReasoningState() as block:
@@ -306,6 +308,7 @@ class ThinkTagParser:
         elif tag.name in thought.closers or thought.closers <= self._never_closed:
             self._state = self._text
             self._response.stripped_delimiters += 1
+            self._response.has_open_thought = False
             if thought.buffer:
                 self._response.count_hold(thought.buffer)
                 self._output.thought(raw_text(thought.buffer))
@@ -385,6 +388,7 @@ class ThinkTagParser:
         tokens = thought.buffer or []
         closer_at = thought.closer_at
         self._response.count_hold(tokens)
+        self._response.has_open_thought = closer_at is None and not thought.doubtful_opener
         if closer_at is None:
             self._never_closed |= THINK_TAGS
             rest = tokens

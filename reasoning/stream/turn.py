@@ -85,6 +85,7 @@ class TurnMachine:
         self.family = find_thinking_format(model, thinking_format)
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning
+        self.has_open_thought = False  # the last response ended in a thought, as if its tools were a part of it
         self.room = Room(limits or TurnLimits())
         before = before or EndedPart()
         self.continues = before.is_text_cut  # the next text continues where the last one was cut off
@@ -129,7 +130,8 @@ class TurnMachine:
     def begin_step(self, *, may_think: bool = True) -> StepMachine:
         """Start the next provider response of the turn. ``may_think``: the request didn't switch thinking off."""
         self.step += 1
-        return StepMachine(self, self.step, starts_in_reasoning=self._starts_in_reasoning and may_think)
+        starts_in_reasoning = self.has_open_thought or (self._starts_in_reasoning and may_think)
+        return StepMachine(self, self.step, starts_in_reasoning=starts_in_reasoning)
 
     def tool_finished(self, call: ToolCall, output: str, trace: ToolTraceStep, sources: Sequence[Source]) -> ToolResult:
         """Add a tool's result; return the event to record beside its trace step."""

@@ -304,6 +304,25 @@ def test_thought_that_was_cut_or_led_to_a_call_stays_one(end):
     assert [event.text for event in outcome.events if isinstance(event, Reasoning)] == ["I look."]
 
 
+@pytest.mark.spec("product 34")
+@pytest.mark.parametrize(
+    ("text", "thinking", "shown"),
+    [
+        ("one more look</think>Done.", "one more look", "Done."),
+        ("Done.", "", "Done."),
+        ("<think>on</think>Done.", "on", "Done."),
+    ],
+)
+def test_thought_that_a_call_left_open_ends_in_the_next_response(text, thinking, shown):
+    turn = new_turn()
+    run({"content": "<think>I look."}, call(0, "c"), turn=turn)
+
+    _updates, outcome = run({"content": text}, RawEnd("stop"), turn=turn)
+
+    assert [event.text for event in outcome.events if isinstance(event, Reasoning)] == ([thinking] if thinking else [])
+    assert answer(outcome).text == shown
+
+
 @pytest.mark.spec("product 35")
 @pytest.mark.parametrize(
     ("text", "expected"), [("So <think>and", True), ("<think>and", False), ("So <think>and</think> on", False)]
