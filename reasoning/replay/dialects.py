@@ -44,10 +44,11 @@ class Dialect:
 
     ``text_field``: the name under which reasoning text is sent back; ``AS_RECEIVED``, or empty where it is refused.
     ``needs``: which assistant messages must carry it. ``placeholder``: what such a message carries where its response
-    had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
-    effort. ``off``: what switches reasoning off, where the service reasons by default. ``models_differ``: some of its
-    models refuse what asks for effort, so the request is made without it then (product 24). ``output_limit``: its
-    parameter for the length of an answer. ``takes_images``: all its present models do.
+    had none; empty where nothing is accepted instead, so that the step is omitted. ``unsigned_call``: what the first of
+    its calls carries where none has a signature: another model made them, or this one without thinking. ``control``:
+    how a request asks for effort. ``off``: what switches reasoning off, where the service reasons by default.
+    ``models_differ``: some of its models refuse what asks for effort, so the request is made without it then (product
+    24). ``output_limit``: its parameter for the length of an answer. ``takes_images``: all its present models do.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Dialect:
     placeholder: str = ""
     takes_details: bool | None = False  # None: by the endpoint that made them, like any opaque block
     takes_signatures: bool = False
+    unsigned_call: Mapping[str, Any] = field(default_factory=dict)
     takes_tools: bool = True
     takes_system: bool = True
     takes_images: bool = False
@@ -183,6 +185,8 @@ _DIALECTS = (
         checked="2026-11",
         text_field="",
         takes_signatures=True,
+        # Google documents this value for calls that were made elsewhere; without any it answers 400.
+        unsigned_call={"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}},
         call_ids=_ANY_ID,
         takes_images=True,
         control="effort",

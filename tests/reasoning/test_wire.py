@@ -155,7 +155,7 @@ def test_names_of_calls_have_only_characters_that_all_services_accept(target):
 
 
 @pytest.mark.spec("product 38")
-@pytest.mark.parametrize("dialect", ["openai-chat", "strict-chat", "signed-calls", "mistral"])
+@pytest.mark.parametrize("dialect", ["openai-chat", "strict-chat", "mistral"])
 def test_signature_of_a_call_goes_back_on_it_to_its_model_only(dialect):
     parts = [question(), signature({"call_id": "call_1", **OPAQUE, "id": "evil"}), call(), result()]
     target = replace(CHAT, dialect=dialect)
@@ -166,6 +166,20 @@ def test_signature_of_a_call_goes_back_on_it_to_its_model_only(dialect):
     assert sent["extra_content"] == OPAQUE["extra_content"]
     assert sent["id"] != "evil"
     assert "extra_content" not in other
+
+
+@pytest.mark.spec("product 38")
+def test_first_unsigned_call_of_a_step_says_so_to_a_service_that_demands_signatures():
+    target = replace(CHAT, dialect="signed-calls")
+    signed = [question(), signature({"call_id": "call_1", **OPAQUE}), call(), result()]
+    calls = [call(), call("call_2"), result(), result("call_2")]
+
+    (own,) = planned(signed, to=target).entries[1]["tool_calls"]
+    first, second = planned([question(), *calls], to=target).entries[1]["tool_calls"]
+
+    assert own["extra_content"] == OPAQUE["extra_content"]
+    assert first["extra_content"] == {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    assert "extra_content" not in second
 
 
 @pytest.mark.spec("product 38")

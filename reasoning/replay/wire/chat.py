@@ -81,6 +81,8 @@ class ChatFormat(WireFormat):
         message: Entry = {"role": "assistant", "content": content}
         results: list[Entry] = []
         signatures = call_signatures(step)
+        if step.calls and dialect.unsigned_call and not any(signature_items(step)):
+            signatures = {step.calls[0].call_id: {**dialect.unsigned_call}}
         # Where a service signs a step, it refuses one that has some of its ids and not others.
         is_signed = dialect.takes_signatures or bool(signatures)
         replaces_all = is_signed and any(needs_stand_in(call) for call in step.calls)

@@ -8,6 +8,8 @@ from replay_contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 
 UNREADABLE = "Encrypted content could not be decrypted or parsed."
 UNSIGNED = "Function call is missing a thought_signature in functionCall parts."
+# Google documents it for calls that have none of their own.
+NO_SIGNATURE = frozenset({None, "skip_thought_signature_validator"})
 
 
 def unverifiable(id_: object, ciphertext: object, reason: str = UNREADABLE) -> Refusal:
@@ -61,9 +63,13 @@ def _signatures(request: CheckedRequest) -> Refusal | None:
     for i, message in request.with_calls():
         returned = {call["id"]: signature_of(call) for call in calls_of(message)}
         for step in request.ledger.sources_of(message):
-            if any(call.id not in returned or returned[call.id] != call.signature for call in step.calls):
+            if not all(call.id in returned and _is_signed(returned[call.id], call.signature) for call in step.calls):
                 return Refusal(UNSIGNED, param=f"messages.[{i}].tool_calls")
     return None
+
+
+def _is_signed(sent: str | None, issued: str | None) -> bool:
+    return sent == issued or (sent in NO_SIGNATURE and issued is None)
 
 
 DETAILS_RULES = (Rule("O1", _own_details), Rule("O2", _foreign_details))
