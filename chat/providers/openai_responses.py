@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class ResponsesDecoder(ResponseDecoder):
     end, in the order of ``output_index``; the text of a message comes before, as ``MessageTexts`` releases it. Items
     whose index is missing or always 0 are distinguished by their id, and one recording may hold several responses. Raw
     reasoning text is thinking; the provider's summary of it is ``reasoning_summary``, shown while it streams and never
-    stored.
+    stored. Deltas that come behind the event with their whole text repeat it.
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
@@ -92,7 +93,8 @@ class ResponsesDecoder(ResponseDecoder):
         self._items: list[tuple[int, Mapping[str, Any], MessageItem | CallItem | None]] = []
         self._messages = MessageTexts()
         self._seen: set[int | str] = set()  # output_index and id of each of them
-        self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) of thinking in deltas
+        # Thinking that came in deltas, by output_index and by item id, and field.
+        self._streamed: defaultdict[tuple[int | str, str], StreamedText] = defaultdict(StreamedText)
         self._calls: dict[int | tuple[str, str], CallItem] = {}  # by output_index, and by each of their ids
         self._newest_call: CallItem | None = None
         self._call_count = 0
@@ -102,6 +104,8 @@ class ResponsesDecoder(ResponseDecoder):
             **dict.fromkeys(_TEXT_FIELDS, self._read_text),
             **dict.fromkeys(_WHOLE_TEXTS, self._read_whole_text),
             **dict.fromkeys(_ARGUMENTS, self._read_arguments),
+            "response.reasoning_text.done": self._read_thinking_end,
+            "response.content_part.added": self._read_added_part,
             "response.output_item.added": self._read_added_item,
             "response.output_item.done": self._read_done_item,
             "response.reasoning_summary_text.done": self._read_summary_end,
@@ -136,6 +140,10 @@ class ResponsesDecoder(ResponseDecoder):
             self._messages.announce(string_in(item, "id"), index_of(event))
         elif isinstance(item, dict) and item.get("type") == "function_call":
             yield from self._read_call(item, index_of(event))
+        elif isinstance(item, dict) and item.get("type") == "reasoning":
+            # Where every item is numbered 0, this is another one.
+            for field in ("reasoning_summary", "reasoning_content"):
+                self._streamed.pop((index_of(event), field), None)
 
     def _read_done_item(self, _kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
         item = event.get("item")
@@ -153,15 +161,29 @@ class ResponsesDecoder(ResponseDecoder):
         field, text = _TEXT_FIELDS[kind], string_in(event, "delta")
         if not text:
             return
-        item_id, index = string_in(event, "item_id"), index_of(event)
+        item_id, index, part = string_in(event, "item_id"), index_of(event), event.get("content_index")
         if field == "content":
             message = self._messages.find(item_id, index)
-            message.parts.add(event.get("content_index"))
-            self._has_text = True
-            yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
-        else:
-            self._streamed |= {(index, field), (item_id or index, field)}
+            if message.streamed.add(part, text):
+                self._has_text = True
+                yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
+        elif self._streamed[item_id or index, field].add(part, text):
+            if item_id:
+                self._streamed[index, field].add(part, text)
             yield RawFields({field: text})
+
+    def _read_thinking_end(self, _kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
+        thought = self._streamed[string_in(event, "item_id") or index_of(event), "reasoning_content"]
+        thought.end_part(event.get("content_index"), string_in(event, "text"))
+        yield from ()
+
+    def _read_added_part(self, _kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
+        item_id, index, part = string_in(event, "item_id"), index_of(event), event.get("content_index")
+        # It may have the number of one that ended.
+        self._streamed[item_id or index, "reasoning_content"].ended.discard(part)
+        if message := self._messages.known(item_id, index):
+            message.streamed.ended.discard(part)
+        yield from ()
 
     def _read_whole_text(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
         """Yield the text of a part of a message of which no delta came."""
@@ -174,11 +196,13 @@ class ResponsesDecoder(ResponseDecoder):
         text, refusal, index = string_in(part, "text"), string_in(part, "refusal"), event.get("content_index")
         message = self._messages.find(string_in(event, "item_id"), index_of(event))
         # A delta without an index may have been of any part.
-        is_new = message.is_empty or (index is not None and message.parts.isdisjoint({index, None}))
-        if (text or refusal) and is_new and not message.is_done:
-            message.parts.add(index)
+        is_new = message.is_empty or (index is not None and message.streamed.parts.keys().isdisjoint({index, None}))
+        whole = text or refusal
+        if whole and is_new and not message.is_done:
+            message.streamed.add(index, whole)
             self._has_text = True
-            yield from self._messages.add(message, text or refusal, is_refusal=bool(refusal))
+            yield from self._messages.add(message, whole, is_refusal=bool(refusal))
+        message.streamed.end_part(index, whole)
 
     def _read_arguments(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
         call = self._find_call({"id": event.get("item_id"), "name": event.get("name")}, index_of(event))
@@ -215,20 +239,26 @@ class ResponsesDecoder(ResponseDecoder):
         self._items.append((index, item, message))
         self._seen |= {index, string_in(item, "id") or index}
         if message is not None:
-            for kind, text in (
-                texts_of(item.get("content"), "output_text", "text", "refusal") if message.is_empty else ()
-            ):
+            texts = list(texts_of(item.get("content"), "output_text", "text", "refusal"))
+            for kind, text in texts if message.is_empty else ():
+                message.streamed.add(None, text)
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "refusal")
+            message.streamed.end("".join(text for _kind, text in texts))
             yield from self._messages.end(message)
         elif item.get("type") == "reasoning":
-            summary = "".join(text + _PARAGRAPH_END for _kind, text in texts_of(item.get("summary"), "summary_text"))
-            raw = "".join(text for _kind, text in texts_of(item.get("content"), "reasoning_text", "text"))
+            summary = [text for _kind, text in texts_of(item.get("summary"), "summary_text")]
+            raw = [text for _kind, text in texts_of(item.get("content"), "reasoning_text", "text")]
             # Deltas may have named the item by index, by id or not at all.
-            keys = (index, string_in(item, "id"), _NO_INDEX)
-            for field, whole in (("reasoning_summary", summary), ("reasoning_content", raw)):
-                if whole and self._streamed.isdisjoint((key, field) for key in keys):
-                    yield RawFields({field: whole})
+            keys: tuple[int | str, ...] = (index, string_in(item, "id"), _NO_INDEX)
+            for field, parts, end in (("reasoning_summary", summary, _PARAGRAPH_END), ("reasoning_content", raw, "")):
+                whole = "".join(parts)
+                if whole and not any(self._streamed[key, field].parts for key in keys):
+                    for key in keys[:2]:
+                        self._streamed[key, field].add(None, whole)
+                    yield RawFields({field: "".join(text + end for text in parts)})
+                for key in keys[:2]:
+                    self._streamed[key, field].end(whole)
         yield from self._count_bytes(len(msgspec.json.encode(item)))
 
     def _count_bytes(self, count: int) -> Iterator[RawDelta]:
@@ -319,6 +349,31 @@ class CallItem:
 
 
 @dataclass(slots=True, eq=False)
+class StreamedText:
+    """How much of an item's text came, by content_index. Once an event had the whole of it, no delta adds to it."""
+
+    parts: Counter[Any] = field(default_factory=Counter)
+    ended: set[Any] = field(default_factory=set)
+    is_over: bool = False
+
+    def add(self, part: Any, text: str) -> bool:
+        """Count a text; return whether it is new."""
+        if self.is_over or part in self.ended:
+            return False
+        self.parts[part] += len(text)
+        return True
+
+    def end_part(self, part: Any, whole: str) -> None:
+        """Note the whole text of a part; what is missing of it may still come."""
+        if whole and self.parts[part] >= len(whole):
+            self.ended.add(part)
+
+    def end(self, whole: str) -> None:
+        """Note the whole text of the item."""
+        self.is_over = self.is_over or (bool(whole) and self.parts.total() >= len(whole))
+
+
+@dataclass(slots=True, eq=False)
 class MessageItem:
     """One message item of a response. ``number`` is its own among all messages of the stream."""
 
@@ -328,7 +383,7 @@ class MessageItem:
     is_done: bool = False
     is_empty: bool = True
     is_refusal: bool = False  # its newest part
-    parts: set[Any] = field(default_factory=set)  # content_index of those that came
+    streamed: StreamedText = field(default_factory=StreamedText)
     held: list[str] = field(default_factory=list)
 
 
@@ -354,8 +409,13 @@ class MessageTexts:
         self.find(item_id, index)
 
     def find(self, item_id: str, index: int) -> MessageItem:
-        """Return the message that an event is about: by its id, else by its index; one that begins if there is none."""
-        return self._with_id(item_id) or self._with_index(index) or self._begin(item_id, index)
+        """Return the message that an event is about; one that begins if there is none."""
+        return self.known(item_id, index) or self._begin(item_id, index)
+
+    def known(self, item_id: str, index: int) -> MessageItem | None:
+        """Return the message that an event is about: by its id, else by its index, of which one may have ended."""
+        ended = (one for one in self._messages if not item_id and one.index == index != _NO_INDEX)
+        return self._with_id(item_id) or self._with_index(index) or next(ended, None)
 
     def add(self, message: MessageItem, text: str, *, is_refusal: bool) -> Iterator[RawFields]:
         """Yield the text, or hold it until it is this message's turn."""

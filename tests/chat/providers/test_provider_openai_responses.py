@@ -314,6 +314,72 @@ def test_text_is_read_once_from_any_event(events):
     assert RawEnd("stop") in found
 
 
+@pytest.mark.parametrize("late", [("So.",), ("S", "o."), ("o.",)])
+@pytest.mark.parametrize(
+    "before",
+    [
+        ({"type": "response.output_item.done", "output_index": 0, "item": MESSAGE},),
+        (
+            {"type": "response.output_text.delta", **PART, "delta": "So."},
+            {"type": "response.output_text.done", **PART, "text": "So."},
+        ),
+        (
+            {"type": "response.output_text.delta", **PART, "delta": "So."},
+            {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE},
+        ),
+    ],
+)
+def test_delta_behind_the_whole_text_adds_nothing(before, late):
+    deltas = [{"type": "response.output_text.delta", **PART, "delta": piece} for piece in late]
+
+    assert text(decoded(*before, *deltas, completed(MESSAGE))) == "So."
+
+
+def test_delta_behind_an_item_is_known_by_its_index():
+    done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
+
+    assert text(decoded(done, {"type": "response.output_text.delta", "output_index": 0, "delta": "So."})) == "So."
+
+
+def test_end_of_a_text_may_come_behind_its_final_event():
+    deltas = [{"type": "response.output_text.delta", **PART, "delta": piece} for piece in ("S", "o.")]
+    done = {"type": "response.output_text.done", **PART, "text": "So."}
+
+    assert text(decoded(deltas[0], done, deltas[1], completed(MESSAGE))) == "So."
+
+
+def test_part_with_the_number_of_one_that_ended_is_read():
+    delta = {"type": "response.output_text.delta", **PART, "delta": "So."}
+    done = {"type": "response.output_text.done", **PART, "text": "So."}
+    added = {"type": "response.content_part.added", **PART, "part": {"type": "output_text", "text": ""}}
+
+    assert text(decoded(added, delta, done, added, delta, done)) == "So.So."
+
+
+@pytest.mark.parametrize("has_deltas", [False, True])
+@pytest.mark.parametrize("ends", ["response.reasoning_text.done", "response.output_item.done"])
+def test_thought_behind_its_final_event_adds_nothing(ends, has_deltas):
+    thought = {"item_id": "rs", "output_index": 0, "content_index": 0}
+    item = {"type": "reasoning", "id": "rs", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    delta = {"type": "response.reasoning_text.delta", **thought, "delta": "Hm."}
+    done = {"type": ends, **thought, "text": "Hm.", "item": item}
+
+    found = decoded(*[delta] * has_deltas, done, delta, {**done, "type": "response.output_item.done"}, completed(item))
+
+    assert text(found, "reasoning_content") == "Hm."
+
+
+def test_arguments_behind_their_final_event_add_nothing():
+    item = {"type": "function_call", "id": "fc", "call_id": "c", "name": "look", "arguments": '{"q": 1}'}
+    delta = {"type": "response.function_call_arguments.delta", "item_id": "fc", "output_index": 0, "delta": '{"q": 1}'}
+    done = {"type": "response.function_call_arguments.done", "item_id": "fc", "arguments": '{"q": 1}'}
+
+    found = decoded(delta, done, delta, {"type": "response.output_item.done", "item": item}, delta, completed(item))
+
+    calls = [call for one in found if isinstance(one, RawFields) for call in one.fields.get("tool_calls", ())]
+    assert [call["function"]["arguments"] for call in calls] == ['{"q": 1}']
+
+
 def test_end_mark_ends_a_response():
     decoder = ResponsesDecoder()
     decoder.feed(json.dumps({"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}).encode())
