@@ -2,7 +2,8 @@
 
 A piece belongs to the call of its ``index``; servers also leave it out, send null, or number every call 0 and separate
 the calls by id, or by nothing but that they are in one list, each with its name; or they make up another id for each
-piece. Arguments come as pieces of a string, as null, or whole as an object.
+piece. Arguments come as pieces of a string, as null, or whole as an object; names whole, with each piece, or in pieces
+before the arguments.
 """
 
 from __future__ import annotations
@@ -141,6 +142,9 @@ class ToolCallAssembler:
         is_new = index not in self._calls
         call = self._calls.setdefault(index, _PartialCall())
         call.call_id = call.call_id or delta.call_id or ""
+        if delta.name and not any(call.arguments):
+            # A piece of the name, or all of it once more.
+            call.name = delta.name if delta.name.startswith(call.name) else call.name + delta.name
         call.name = call.name or delta.name or ""
         call.arguments.append(str(delta.text))
         call.bytes += utf8_bytes(f"{delta.call_id or ''}{delta.name or ''}{delta.text}")

@@ -109,6 +109,26 @@ def test_piece_with_another_id_continues_an_unfinished_call(pieces, calls):
     assert [(call.call_id, call.arguments) for call in step(*pieces).calls] == calls
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("get_", "filing"),
+        ("get_", "fil", "ing", ""),
+        ("get_", "get_filing"),
+        ("get_", "filing", "get_filing"),
+        ("get_filing", "get_filing"),
+    ],
+)
+def test_name_may_come_in_pieces_or_again(names):
+    (call,) = step(*(piece("", "c1" * (not at), name) for at, name in enumerate(names)), piece("{}")).calls
+    assert (call.name, call.arguments) == ("get_filing", "{}")
+
+
+def test_whole_name_may_come_with_each_piece_of_the_arguments():
+    (call,) = step(piece('{"q":', "c1", "get"), piece("1", "", "get"), piece("}", "", "other")).calls
+    assert (call.name, call.arguments) == ("get", '{"q":1}')
+
+
 def test_name_and_arguments_may_be_in_the_call_itself():
     (call,) = step({"id": "c1", "name": "f", "arguments": {"q": 1}}).calls
 
