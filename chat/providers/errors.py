@@ -48,7 +48,9 @@ _CODE_OF_STATUS: Mapping[int, Code] = {
     504: "timeout",
     522: "timeout",
     524: "timeout",
+    409: "server_error",  # a request that is in the way of another
     413: "context_overflow",
+    425: "server_error",  # too early
     429: "rate_limited",
     498: "rate_limited",  # Groq: no capacity
 }
@@ -284,6 +286,9 @@ def error_code(status: int, text: str) -> Code:
         return "rate_limited"
     if is_rate_limit and status in (400, 403, 413, 500, 503):
         return "rate_limited"
+    # A busy service may blame the request.
+    if status in (400, 403, 404, 422) and kind_of(text, {"server_error", *_REFUSALS}) == "server_error":
+        return "server_error"
     if status == 403 and text and (kind_of(text, {"unknown_model"}) or not _ABOUT_KEY.search(text)):
         return "refused"
     return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")

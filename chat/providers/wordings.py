@@ -213,6 +213,25 @@ WORDINGS: tuple[Wording, ...] = (
         (r"\bloading (?:the )?model|\bmodel\b.{0,120}?\b(?:is |still |currently )+(?:being loaded|loading)",),
         ("Loading model", "Model x/y is currently loading"),
     ),
+    Wording(
+        "server_error",
+        (
+            r"(?<![a-z])(?:at|over|insufficient|no|exceed\w*)[ _](?:\w+ ){0,2}capacity"
+            r"|capacity[ _](?:is )?(?:exceed|reach)|\boverload"
+            r"|\b(?:too|is|are|currently|temporarily|server|system|engine)[ _]busy\b"
+            r"|high (?:demand|load)\b|过载|繁忙",
+        ),
+        (
+            "The model is at capacity",
+            "We're currently over our capacity.",
+            "The engine is currently overloaded",
+            "Nope\noverloaded_error",
+            "Nope\nmodel_at_capacity",
+            "The system is busy",
+            "This model is currently experiencing high demand.",
+            "服务器繁忙，请稍后再试",
+        ),
+    ),
     # Thinking that was sent.
     Wording(
         "ciphertext",
@@ -675,6 +694,19 @@ WORDINGS: tuple[Wording, ...] = (
             "kimi-k9 requires moderation on X. Your input was flagged for “violence”.",
             "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
             "Input data may contain inappropriate content.\ndata_inspection_failed",
+        ),
+    ),
+    # Behind all others, since a service that names another reason may say so as well.
+    Wording(
+        "server_error",
+        (
+            r"\b(?:try|retry)\b[^.\n]{0,40}\b(?:later|in (?:a|some) (?:few|moment|minute|while|time))\b"
+            r"|temporarily (?:unavailable|not available)|稍后(?:再|重)?试",
+        ),
+        (
+            "Please try again later.",
+            "Something went wrong. Retry your request in a few seconds",
+            "The service is temporarily unavailable",
         ),
     ),
 )

@@ -39,7 +39,8 @@ NAMES: Mapping[FinishReason, str] = {
         error errored network_error connection_error api_error server_error internal_error internal_server_error
         upstream_error provider_error model_error system_error service_unavailable unavailable
         insufficient_system_resource insufficient_system_resources insufficient_resources overloaded
-        overloaded_error engine_overloaded rate_limit rate_limited rate_limit_exceeded too_many_requests
+        overloaded_error engine_overloaded at_capacity busy server_busy system_busy
+        rate_limit rate_limited rate_limit_exceeded too_many_requests
         abort aborted cancel cancelled canceled user_cancel interrupted failed failure fail
         exception timeout timed_out time_limit time_limit_exceeded deadline_exceeded unload invalid disconnected
         malformed_function_call malformed_tool_use malformed_tool_call malformed_model_output malformed_response

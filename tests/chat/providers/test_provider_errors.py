@@ -35,6 +35,7 @@ MEANINGS = {
     "rate_limited": ("rate_limited", ""),
     "quota": ("rate_limited", "quota"),
     "authentication": ("authentication", ""),
+    "server_error": ("server_error", ""),
     "loading": ("refused", ""),
 }
 EXAMPLES = [(row, text) for row in WORDINGS for text in row.examples]
@@ -76,7 +77,7 @@ STATUSES = {
     "context_overflow": (413,),
     "rate_limited": (429, 498),
     "timeout": (408, 504),
-    "server_error": (500, 502, 503, 529),
+    "server_error": (409, 425, 500, 502, 503, 529),
 }
 
 
@@ -99,7 +100,7 @@ def test_each_example_is_read_as_its_row_says(row, example, envelope):
     error = failure(400, envelope(text, code))
 
     assert (error.code, error.reason) == MEANINGS.get(row.kind, ("refused", row.kind))
-    assert error.retryable == (error.code == "rate_limited" and error.reason != "quota")
+    assert error.retryable == (error.code in ("rate_limited", "server_error") and error.reason != "quota")
     assert not text or error.detail.startswith(text[:200])
 
 
@@ -147,6 +148,9 @@ OTHERS: list[tuple[int, Any, str, str]] = [
     (403, said("Rate limit exceeded, retry later", code="rate_limit_exceeded"), "rate_limited", ""),
     (400, said("reasoning unsupported: maximum context length is 10"), "context_overflow", ""),
     (400, said("input image is too large"), "refused", "images"),
+    (400, said("Your input was flagged. Please try again later."), "refused", "policy"),
+    (404, said("The model `kimi-k9` does not exist, try again later"), "refused", "unknown_model"),
+    (404, said("The model `kimi-k9` is overloaded and not available"), "server_error", ""),
     (400, said("Invalid value: 'lots'.", param="reasoning.effort"), "refused", "effort"),
     (
         422,
@@ -301,6 +305,9 @@ def test_answer_of_a_service_is_read_as_it_means(status, body, meaning):
         (["odd", {"message": "Invalid model: x", "type": "invalid_model"}], UNKNOWN),
         (None, ("server_error", "")),
         ({"code": 1302, "msg": "Rate limit reached"}, ("rate_limited", "")),
+        ({"message": "The model is at capacity", "type": "invalid_request_error"}, ("server_error", "")),
+        ({"message": "Please try again later", "code": 400}, ("server_error", "")),
+        ({"message": "Conflict", "code": 409}, ("server_error", "")),
         ({"code": 20015, "msg": "prompt is too long"}, ("context_overflow", "")),
         ({"success": False, "errors": [{"code": 7009, "message": "Upstream unavailable"}]}, ("server_error", "")),
         ({"success": False, "errors": [{"code": 10000, "message": "Authentication error"}]}, KEYS),

@@ -42,6 +42,8 @@ def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
         pytest.param({"kind": "rate_limit", "times": 2}, id="429"),
         pytest.param({"kind": "server_error", "times": 2}, id="500"),
         pytest.param({"kind": "server_error", "status": 503, "body": "html", "times": 2}, id="503"),
+        pytest.param({"kind": "http_error", "status": 409, "message": "Conflict", "times": 2}, id="409"),
+        pytest.param({"kind": "http_error", "status": 400, "message": "At capacity", "times": 2}, id="busy"),
         pytest.param({"kind": "disconnect", "at": "connect", "times": 2}, id="cut"),
     ],
 )
