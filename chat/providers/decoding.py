@@ -38,6 +38,15 @@ _ERROR_WORDS = (
 # AWS names a failure by the kind of its exception, a gateway by a fault.
 _ERROR_KEY = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
+# Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
+_USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
+# What they are called: OpenAI's two APIs, Gemini, llama.cpp.
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "prompt_n")
+_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "predicted_n")
+_THOUGHTS = ("thoughts_token_count", "thoughtsTokenCount")  # beside the output, elsewhere a part of it
+_CACHED = ("cache_n",)  # beside the input, elsewhere a part of it
+_COUNT = re.compile(r"[0-9]{1,15}")  # that a service has quoted
+_CACHED_INPUT = ("cached_tokens", "cached_content_token_count", "cachedContentTokenCount", *_CACHED)
 
 
 class BodyParser:
@@ -326,20 +335,28 @@ def without_surrogates(value: Any) -> Any:
         raise malformed_error("nesting") from error
 
 
+def usage_in(chunk: Mapping[str, Any]) -> RawUsage | None:
+    """Return the token counts of a chunk or a choice; None if it has none."""
+    return next((found for name in _USAGE_PLACES if name in chunk and (found := read_usage(chunk[name]))), None)
+
+
 def read_usage(usage: Any) -> RawUsage | None:
     """Read token counts under any of the names that services give them; None if there are none."""
+    usage = usage.get("usage", usage) if isinstance(usage, dict) else None
     if not isinstance(usage, dict) or not usage:
         return None
     output_details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"), usage)
     input_details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"), usage)
     # A server that doesn't count sends zeros, but no request is empty.
-    received = first_count([usage], "prompt_tokens", "input_tokens") or None
-    sent = first_count([usage], "completion_tokens", "output_tokens")
+    received, sent = (
+        None if (count := first_count([usage], *names)) is None else count + (first_count([usage], *beside) or 0)
+        for names, beside in ((_INPUT, _CACHED), (_OUTPUT, _THOUGHTS))
+    )
     counts = RawUsage(
-        received,
+        received or None,
         sent if received else sent or None,
-        first_count(output_details, "reasoning_tokens"),
-        first_count(input_details, "cached_tokens") or first_count([usage], "prompt_cache_hit_tokens"),
+        first_count(output_details, "reasoning_tokens", *_THOUGHTS),
+        first_count(input_details, *_CACHED_INPUT) or first_count([usage], "prompt_cache_hit_tokens"),
     )
     return counts if counts != RawUsage() else None
 
@@ -347,4 +364,5 @@ def read_usage(usage: Any) -> RawUsage | None:
 def first_count(places: Iterable[Any], *names: str) -> int | None:
     """Return the first usable number under any of these names."""
     values = (place.get(name) for place in places if isinstance(place, Mapping) for name in names)
-    return next((int(value) for value in values if isinstance(value, int | float) and 0 <= value < 2**53), None)
+    numbers = (int(value) if isinstance(value, str) and _COUNT.fullmatch(value) else value for value in values)
+    return next((int(value) for value in numbers if isinstance(value, int | float) and 0 <= value < 2**53), None)

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read_usage, without_surrogates
+from chat.providers.decoding import ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
@@ -66,8 +66,7 @@ class ChatDecoder(ResponseDecoder):
 
         model = chunk.get("model")
         self._model = model if isinstance(model, str) and model else self._model
-        if chunk.get("usage"):
-            self._usage = read_usage(chunk["usage"]) or self._usage
+        self._usage = usage_in(chunk) or self._usage
         for choice in choices:
             index = choice.get("index") or 0
             self._choice_index = index if self._choice_index is None else self._choice_index
@@ -88,8 +87,7 @@ class ChatDecoder(ResponseDecoder):
                 yield from self._read_fields(new, is_repetition=bool(self._came))
                 if message.get("content") or message.get("tool_calls"):
                     self._pending_end = self._pending_end or ""
-            if choice.get("usage"):
-                self._usage = read_usage(choice["usage"]) or self._usage
+            self._usage = usage_in(choice) or self._usage
             if choice.get("finish_reason") and (name := finish_name(choice["finish_reason"])):
                 # An unknown one may come with every chunk.
                 if read_finish_reason(name) is None:

@@ -133,6 +133,14 @@ def test_running_totals_leave_once_and_last():
         ({"completion_tokens_details": {"reasoning_tokens": 0}}, RawUsage(None, None, 0)),
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 8}}, RawUsage(9, None, None, 8)),
         ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 7}, RawUsage(9, None, None, 7)),
+        ({"prompt_tokens": "9", "completion_tokens": "4"}, RawUsage(9, 4)),
+        ({"prompt_n": 9, "predicted_n": 4, "predicted_ms": 1.5, "cache_n": 20}, RawUsage(29, 4, None, 20)),
+        (
+            {"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 2, "cachedContentTokenCount": 3},
+            RawUsage(9, 6, 2, 3),
+        ),
+        ({"prompt_token_count": 9, "candidates_token_count": 4, "thoughts_token_count": 2}, RawUsage(9, 6, 2)),
+        ({"id": "r", "usage": {"prompt_tokens": 9, "completion_tokens": 4}}, RawUsage(9, 4)),
         ({"prompt_tokens": "many", "completion_tokens": None, "prompt_tokens_details": None}, None),
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
         ({"input_tokens": 0, "output_tokens": 3}, RawUsage(None, 3)),
@@ -143,6 +151,22 @@ def test_running_totals_leave_once_and_last():
 )
 def test_token_counts_are_read_under_every_name(usage, expected):
     assert read_usage(usage) == expected
+
+
+@pytest.mark.parametrize("place", ["usage", "x_groq", "usage_metadata", "usageMetadata", "timings"])
+def test_token_counts_are_found_in_every_place(place):
+    counts = {"prompt_tokens": 9, "completion_tokens": 4}
+    value = {"usage": counts} if place == "x_groq" else counts
+    choice = {"index": 0, "delta": {}, "finish_reason": "stop", place: value}
+
+    assert decoded(chunk({"content": "a"}, "stop", **{place: value}))[-1] == RawUsage(9, 4)
+    assert decoded(chunk({"content": "a"}), json.dumps({"choices": [choice]}).encode())[-1] == RawUsage(9, 4)
+
+
+def test_counts_of_a_service_win_over_its_timings():
+    timings = {"prompt_n": 1, "predicted_n": 2}
+
+    assert decoded(chunk({}, "stop", timings=timings, usage={"prompt_tokens": 9}))[-1] == RawUsage(9)
 
 
 def test_whole_completion_gives_the_same_deltas_as_a_stream():
