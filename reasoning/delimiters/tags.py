@@ -88,15 +88,14 @@ class Grammar:
         marks += [Tag("leftover", "leftover", raw) for raw in LEFTOVERS if has_leftovers and raw not in known]
         self.marks = {tag.raw: tag for tag in marks}
         self.start_marks = {tag.raw: tag for tag in at_start}
-        written, partly = _alternatives(self.marks), _beginnings(self.marks)
-        self.tag = re.compile(f"{_TAG.pattern}|(?P<mark>{written})") if marks else _TAG
-        self.partial = re.compile(f"(?:{_PARTIAL_TAG.pattern}|{partly})") if marks else _PARTIAL_TAG
+        self.tag = re.compile(f"{_TAG.pattern}|(?P<mark>{_alternatives(self.marks)})") if marks else _TAG
+        self.beginnings = _beginnings(self.marks)
         self.max_chars = max(map(len, self.marks), default=0)
         # Most pieces of an answer contain none of these characters.
         firsts = "".join(sorted({"<", "&", *(raw[0] for raw in self.marks)}))
         self.first = re.compile(f"[{re.escape(firsts)}]")
         # Where a message begins: an opener with attributes, or words that open a thought there.
-        words, half_words = _alternatives(self.start_marks), _beginnings(self.start_marks)
+        words, half_words = _alternatives(self.start_marks), _alternatives(_beginnings(self.start_marks))
         with_attributes = rf"<(?P<name>{_THINK_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
         self.start = re.compile(rf"{with_attributes}" + (f"|(?P<words>{words})" if words else ""))
         half = rf"<(?:{prefix_pattern('thinking')}|(?:{_THINK_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
@@ -110,14 +109,17 @@ def grammar_of(family: ThinkingFormat | None, *, has_leftovers: bool = True) -> 
 
 
 def _alternatives(raws: Iterable[str]) -> str:
-    # The longest first, where one begins with another.
-    return "|".join(map(re.escape, sorted(raws, key=len, reverse=True)))
+    # By their first two characters, which most places of a text don't have; the longest first, where one begins with
+    # another.
+    groups: dict[str, list[str]] = {}
+    for raw in sorted(raws, key=len, reverse=True):
+        groups.setdefault(raw[:2], []).append(re.escape(raw[2:]))
+    return "|".join(f"{re.escape(start)}(?:{'|'.join(rests)})" for start, rests in groups.items())
 
 
-def _beginnings(raws: Iterable[str]) -> str:
-    """Return a pattern of what may become one of these."""
-    starts = {raw[:length] for raw in raws for length in range(1, len(raw))}
-    return _alternatives(starts)
+def _beginnings(raws: Iterable[str]) -> frozenset[str]:
+    """Return what may become one of these."""
+    return frozenset(raw[:length] for raw in raws for length in range(1, len(raw)))
 
 
 PLAIN_GRAMMAR = Grammar()
@@ -262,4 +264,5 @@ def _partial_tag_at(text: str, start: int, grammar: Grammar = PLAIN_GRAMMAR) -> 
         last = max(text.rfind("<", start), text.rfind("&", start))
         before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
         places = [before, last]
-    return next((at for at in places if at >= 0 and grammar.partial.fullmatch(text, at)), len(text))
+    partial = (at for at in places if at >= 0 and (text[at:] in grammar.beginnings or _PARTIAL_TAG.fullmatch(text, at)))
+    return next(partial, len(text))

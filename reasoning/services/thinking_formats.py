@@ -284,30 +284,42 @@ def _thought_marks(row: ThinkingFormat, prose: str) -> list[int]:
     return [start, *found] if begins else found
 
 
-# What chat templates put behind an answer, and a server should have removed. Product 39.
-LEFTOVERS = (
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|end_of_turn|>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<|end|>",
-    "<|return|>",
-    "<|eos|>",
-    "<|eot|>",  # Llama 4
-    "<|EOT|>",  # Step
-    "<|endofturn|>",
-    "[|endofturn|]",  # EXAONE
-    "<|assistant_end|>",  # Apertus
-    "<seed:eos>",
-    "<|eoa|>",
-    "<end_of_turn>",
-    "<turn|>",
-    "<eos>",
-    "<｜end▁of▁sentence｜>",
-    "</s>",
-    "<|user|>",  # GLM
-    "<|observation|>",
+# What chat templates put behind an answer, and a server should have removed, by the models that have it. Product 39.
+TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = {
+    "ChatML, Qwen, Yi, InternLM, SmolLM, Hermes": ("<|im_end|>", "<|im_start|>", "<|endoftext|>"),
+    "Llama 2, Mistral": ("</s>", "<s>", "[INST]", "[/INST]"),
+    "Llama 3": ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>"),
+    "Llama 4": ("<|eot|>", "<|eom|>", "<|header_start|>", "<|header_end|>"),
+    "Mistral": ("[SYSTEM_PROMPT]",),
+    "Gemma": ("<end_of_turn>", "<start_of_turn>", "<eos>", "<turn|>", "<|turn>"),
+    "Phi": ("<|end|>", "<|im_sep|>"),
+    "Phi, GLM, OLMo, Zephyr, Falcon 3": ("<|user|>", "<|assistant|>", "<|system|>", "<|observation|>", "<eop>"),
+    "gpt-oss": ("<|return|>", "<|call|>", "<|start|>assistant"),
+    "DeepSeek": ("<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<|EOT|>"),
+    "Command R": (
+        "<|END_OF_TURN_TOKEN|>",
+        "<|START_OF_TURN_TOKEN|>",
+        "<|CHATBOT_TOKEN|>",
+        "<|USER_TOKEN|>",
+        "<|SYSTEM_TOKEN|>",
+        "<EOS_TOKEN>",
+    ),
+    "Granite": ("<|start_of_role|>", "<|end_of_role|>"),
+    "Falcon": ("<|end_of_turn|>",),
+    "InternLM": ("<eoa>", "<eoh>", "<|eoa|>", "<|User|>", "<|Bot|>"),
+    "Baichuan": ("<reserved_106>", "<reserved_107>", "<reserved_195>", "<reserved_196>"),
+    "MiniMax": ("[e~[", "]~b]", "<end_of_sentence>", "<beginning_of_sentence>"),
+    "Kimi": ("[EOS]", "[EOT]", "<|im_user|>", "<|im_assistant|>", "<|im_system|>", "<|im_middle|>"),
+    "EXAONE": ("[|endofturn|]", "<|endofturn|>", "[|user|]", "[|assistant|]"),
+    "Apertus": ("<|assistant_end|>", "<|user_start|>", "<|assistant_start|>"),
+    "Seed": ("<seed:eos>", "<seed:bos>"),
+    "Hunyuan, Reka": ("<|eos|>",),
+    "ERNIE": ("<|end_of_sentence|>",),
+}
+LEFTOVERS = tuple(dict.fromkeys(mark for marks in TEMPLATE_MARKS.values() for mark in marks))
+# Who speaks next stands behind the mark that begins a turn, as a word.
+TURN_MARKS = frozenset(
+    """<|im_start|> <|start_header_id|> <|header_start|> <start_of_turn> <|turn> <|start_of_role|> <|im_user|>
+    <|im_assistant|> <|im_system|> ]~b]""".split()
 )
+ROLES = ("assistant", "user", "system", "tool", "model", "ipython", "developer", "ai", "available_tools", "documents")

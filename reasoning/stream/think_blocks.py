@@ -29,6 +29,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reasoning.delimiters.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
+from reasoning.services.thinking_formats import ROLES, TURN_MARKS
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import ContentOutput, is_blank
 
@@ -173,12 +174,23 @@ class ThinkTagParser:
             self._feed_block_tag(tag)
 
     def _feed_behind_leftover(self, token: Token) -> None:
-        if token.isspace() if isinstance(token, str) else token.kind == "leftover":
+        if token.kind == "leftover" if isinstance(token, Tag) else self._may_be_role(token):
             self._leftovers.append(token)
             return
         leftovers, self._leftovers = self._leftovers, []
         self._feed_text(raw_text(leftovers))
         self.feed(token)
+
+    def _may_be_role(self, text: str) -> bool:
+        """Say whether text behind a mark is blank, or the beginning of the role whose turn the mark begins."""
+        mark, word = self._last_leftover()
+        word = (word + text).strip()
+        return not word or (mark in TURN_MARKS and any(role.startswith(word) for role in ROLES))
+
+    def _last_leftover(self) -> tuple[str, str]:
+        """Return the last mark that is held back, and the text behind it."""
+        last = max(at for at, token in enumerate(self._leftovers) if isinstance(token, Tag))
+        return raw_text(self._leftovers[last : last + 1]), raw_text(self._leftovers[last + 1 :])
 
     def _feed_text(self, text: str) -> None:
         self._state.code.feed(text)
@@ -227,6 +239,9 @@ class ThinkTagParser:
                 break
         if is_final and self.scratchpad:
             self._end_scratchpad(self.scratchpad)
+        if is_final and self._leftovers and self._last_leftover()[1].strip() not in ("", *ROLES):
+            leftovers, self._leftovers = self._leftovers, []
+            self._feed_text(raw_text(leftovers))
         if is_final and self._leftovers:
             self._response.stripped_delimiters += sum(isinstance(token, Tag) for token in self._leftovers)
             self._leftovers.clear()

@@ -79,6 +79,38 @@ def test_leftover_is_removed_at_the_end_alone(leftover, size):
     assert parsed(f"So.{leftover}{leftover}", size)[0] == "So."
     assert parsed(f"So {leftover} on", size)[0] == f"So {leftover} on"
     assert parsed(f"It is `{leftover}`", size)[0] == f"It is `{leftover}`"
+    assert parsed(f"```\n{leftover}\n```", size)[0] == f"```\n{leftover}\n```"
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "<|im_end|>\n<|im_start|>assistant\n",
+        "<|im_start|>user<|im_sep|>",
+        "</s><s>[INST]",
+        "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+        "<|eot|><|header_start|>user<|header_end|>\n\n",
+        "<end_of_turn>\n<start_of_turn>model\n",
+        "<|end|>\n<|assistant|>\n",
+        "<｜end▁of▁sentence｜><｜User｜>",
+        "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+        "<|end_of_text|>\n<|start_of_role|>user<|end_of_role|>",
+        "[e~[\n]~b]ai\n",
+        "<|im_end|><|im_user|>user<|im_middle|>",
+    ],
+)
+def test_next_turn_is_removed_where_nothing_is_said_in_it(turn, size):
+    assert parsed(f"So.{turn}", size)[0] == "So."
+    assert parsed(f"So.{turn}And", size)[0] == f"So.{turn}And"
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("end", ["<|im_start|>assist", "<|im_start|>assistants", "<|im_end|>assistant"])
+def test_word_behind_a_mark_that_is_no_role_stays(end, size):
+    assert parsed(f"So.{end}", size)[0] == f"So.{end}"
 
 
 @pytest.mark.spec("product 33")
