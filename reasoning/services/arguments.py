@@ -16,7 +16,7 @@ _FENCE = re.compile(r"\s*```[\w-]*\s*(.*?)\s*```\s*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
-_LEFTOVER = re.compile(r"(?:\s|[}\]]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
+_LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
 _NOTHING: tuple[Any, ...] = ({}, None, "")
 
@@ -113,6 +113,7 @@ REPAIRS = (
     ArgumentsRepair(last_object, ("{}", '{"q": ', '"a"}'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": "a"}', "}<|im_end|>"), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": "a"}', "</seed:tool_call>"), '{"q": "a"}'),
+    ArgumentsRepair(last_object, ('{"q": "a"}', "[/TOOL_CALLS]"), '{"q": "a"}'),
     ArgumentsRepair(fenced, ("```json\n", '{"q": "a"}', "\n```"), '{"q": "a"}'),
     ArgumentsRepair(encoded_twice, ('"{\\"q\\": ', '\\"a\\"}"'), '{"q": "a"}'),
 )

@@ -10,6 +10,8 @@ from reasoning.events import Reasoning, ToolCall
 from reasoning.services.arguments import REPAIRS
 from reasoning.services.finish_reasons import NAMES, read_finish_reason
 from reasoning.services.signatures import FIELDS
+from reasoning.services.text_calls import CALL_MARKS
+from reasoning.services.thinking_formats import LEFTOVERS
 from reasoning.stream.step import StepOutcome
 from reasoning.stream.tool_calls import NAME_PREFIXES
 from reasoning.stream.turn import TurnMachine
@@ -80,6 +82,16 @@ def test_kin_of_the_examples_are_repaired(texts, meant):
 )
 def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
     assert arguments_of(*texts) == "".join(texts)
+
+
+@pytest.mark.spec("product 10")
+@pytest.mark.parametrize(
+    "mark", [*LEFTOVERS, *CALL_MARKS, "<|tool_call_end|>", "</tool_call>", "<think>", "</think>", "```"]
+)
+def test_mark_inside_of_valid_arguments_stays(mark):
+    text = json.dumps({"q": f"a {mark} b", "end": mark}, ensure_ascii=False)
+
+    assert arguments_of(text) == arguments_of(*text) == text
 
 
 @pytest.mark.parametrize(
