@@ -171,11 +171,16 @@ WORDINGS: tuple[Wording, ...] = (
     # The quota, the rate, the key.
     Wording(
         "rate_limited",
-        (r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|too many requests|throttl",),
+        (
+            r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|throttl"
+            r"|too many (?:(?:concurrent|parallel|simultaneous) )?requests|\bconcurren\w+[ _](?:\w+ )?limit",
+        ),
         (
             "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000",
             "Rate limit reached",
             "Too many requests",
+            "Too many concurrent requests",
+            "Concurrency limit exceeded for this key",
         ),
     ),
     Wording(
@@ -219,7 +224,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"(?<![a-z])(?:at|over|insufficient|no|exceed\w*)[ _](?:\w+ ){0,2}capacity"
             r"|capacity[ _](?:is )?(?:exceed|reach)|\boverload"
             r"|\b(?:too|is|are|currently|temporarily|server|system|engine)[ _]busy\b"
-            r"|high (?:demand|load)\b|过载|繁忙",
+            r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙",
         ),
         (
             "The model is at capacity",
@@ -229,6 +234,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Nope\nmodel_at_capacity",
             "The system is busy",
             "This model is currently experiencing high demand.",
+            "The request queue is full",
+            "The model is warming up",
             "服务器繁忙，请稍后再试",
         ),
     ),
