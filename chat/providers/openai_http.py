@@ -332,6 +332,8 @@ def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iter
     failure: ProviderError | None = None
     try:
         for payload in payloads:
+            if decoder.done:
+                break  # nothing is read behind the end, whether it arrived with it or later
             for delta in decoder.feed(payload):
                 match pending, delta:
                     case RawFields(first, one), RawFields(second, other) if len(first) == 1 and one == other:
@@ -353,7 +355,7 @@ def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iter
 def finish_events(events: BodyParser, decoder: ResponseDecoder) -> Iterator[RawDelta]:
     """Decode a last event without its blank line, and what the decoder holds back. Raises ProviderError if cut off."""
     try:
-        yield from [delta for payload in events.finish() for delta in decoder.feed(payload)]
+        yield from decode_together(events.finish(), decoder)
     except ProviderError as error:
         # A torn event isn't wrong JSON: the stream broke off.
         if error.code != "malformed":

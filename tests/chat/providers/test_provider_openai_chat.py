@@ -179,6 +179,24 @@ async def test_first_word_may_take_longer_than_the_next():
     await client.close()
 
 
+@pytest.mark.parametrize("is_joined", [False, True])
+async def test_nothing_is_read_behind_the_end_mark(is_joined):
+    pieces = [sse({"content": "So."}), b"data: [DONE]\n\n", sse({"content": "So."})]
+
+    async def body():
+        for piece in [b"".join(pieces)] if is_joined else pieces:
+            yield piece
+            await asyncio.sleep(0.01)
+
+    client = _client(httpx2.Response(200, content=body(), headers={"content-type": "text/event-stream"}))
+
+    assert (
+        text(await answer(OpenAIChatProvider(Connection("http://models.example", "k"), "m", client=client), REQUEST))
+        == "So."
+    )
+    await client.close()
+
+
 async def test_closing_the_stream_closes_the_upstream(upstream):
     upstream.script([{"content": "So it is.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
     stream = provider(upstream).stream(REQUEST)
