@@ -37,6 +37,7 @@ _ERROR_WORDS = (
 )
 # AWS names a failure by the kind of its exception, a gateway by a fault.
 _ERROR_KEY = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
+_FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 # Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
 _USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
@@ -214,8 +215,8 @@ class ResponseDecoder:
         try:
             event = msgspec.json.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            text = payload.strip()
-            if not text:
+            text = _FRAMED.sub(b"", payload.strip())
+            if not text or text.startswith(b":"):
                 return ()
             if is_end_mark(text):
                 self.done = True

@@ -69,6 +69,8 @@ def test_event_without_end_is_refused_at_the_bound(piece):
         b'{"choices":[{"delta":{"content":null,"tool_calls":null}}]}',
         b'"ping"',
         b"",
+        b"data:",
+        b": OPENROUTER PROCESSING",
     ],
 )
 def test_chunk_that_says_nothing_gives_nothing(payload):
@@ -100,6 +102,12 @@ def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
         RawFields({"reasoning_content": "hm"}),
         RawFields({"content": "so"}),
     ]
+
+
+def test_event_may_be_framed_twice():
+    found = decoded(b"data: " + chunk({"content": "a"}), b"data: data: [DONE]")
+
+    assert found == [RawFields({"content": "a"}), RawEnd("stop", "served-1")]
 
 
 def test_several_chunks_in_one_event_are_all_read():
