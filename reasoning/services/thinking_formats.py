@@ -127,7 +127,12 @@ _ROWS = (
         models=r"gpt-oss",
         opens=("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"),
         opens_message=("analysis",),
-        closes=("<|end|>", "<|channel|>final<|message|>", "assistantfinal"),
+        closes=(
+            "<|end|>",
+            "<|channel|>final<|message|>",
+            "<|channel|>final <|constrain|>json<|message|>",
+            "assistantfinal",
+        ),
         removes=("<|start|>assistant", "<|return|>"),
         example=Example(
             "<|channel|>analysis<|message|>Why?<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>",
@@ -314,6 +319,7 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = {
     "Apertus": ("<|assistant_end|>", "<|user_start|>", "<|assistant_start|>"),
     "Seed": ("<seed:eos>", "<seed:bos>"),
     "Hunyuan, Reka": ("<|eos|>",),
+    "Nemotron": ("<SPECIAL_11>", "<SPECIAL_12>"),
     "ERNIE": ("<|end_of_sentence|>",),
 }
 LEFTOVERS = tuple(dict.fromkeys(mark for marks in TEMPLATE_MARKS.values() for mark in marks))

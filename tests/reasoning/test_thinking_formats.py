@@ -34,6 +34,14 @@ def test_example_of_each_family(family, size):
 
 
 @pytest.mark.spec("product 33")
+@pytest.mark.parametrize("size", [1, 5, 1_000])
+def test_final_channel_of_harmony_may_name_a_format(size):
+    text = "<|channel|>analysis<|message|>Why?<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{}"
+
+    assert parsed(text, size, THINKING_FORMATS["harmony"]) == ("{}", "Why?")
+
+
+@pytest.mark.spec("product 33")
 @pytest.mark.parametrize("family", THINKING_FORMATS.values(), ids=THINKING_FORMATS)
 def test_marks_of_a_family_are_text_in_code_and_for_other_models(family):
     before = "So." + family.closes[0] if family.starts_in_thought else ""
