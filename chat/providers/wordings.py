@@ -527,7 +527,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:unexpected|unsupported) role\W+tool\b(?!\W+after)|\brole\W{1,3}tool\b\W{1,3}(?:is )?not"
             r"|roles are supported, with the exception of an initial"
             r"|\binvalid (?:parameter|argument)s?\W+tools\b(?![\[.])"
-            r"|not accept (?:the )?(?:parameter|argument)\W+tools\b"
+            r"|(?:not|n[’']t) accept (?:the )?(?:(?:parameter|argument)\W+)?tools\b(?![\[.])"
             r"|\('tools'[^)\n]{0,40}\b(?:was|were) unexpected|\btools\W{1,2}unexpected\b",
         ),
         (
@@ -539,6 +539,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Invalid parameter: tools",
             "tools: unexpected property",
             "Model does not accept argument 'tools'",
+            "This endpoint doesn't accept tools",
             "Additional properties are not allowed ('tools', 'tool_choice' were unexpected)",
             "Only user and assistant roles are supported, with the exception of an initial optional system message!",
         ),
