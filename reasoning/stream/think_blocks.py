@@ -122,7 +122,8 @@ class ThinkTagParser:
         self._pending: PendingTag | None = None
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
-        self._leftovers: list[Token] = []  # and blanks behind them, until more text comes
+        self._leftovers: list[Token] = []  # and what may belong to them, until more text comes
+        self._last_mark = self._role = ""  # of the leftovers, and what is behind it
         self._is_wrapped = False  # the answer began with the mark of its family for that
         self._has_strike = False  # an opener of struck text came: its closer is no leftover
 
@@ -174,7 +175,10 @@ class ThinkTagParser:
             self._feed_block_tag(tag)
 
     def _feed_behind_leftover(self, token: Token) -> None:
-        if token.kind == "leftover" if isinstance(token, Tag) else self._may_be_role(token):
+        if isinstance(token, Tag) and token.kind == "leftover":
+            self._hold_leftover(token)
+            return
+        if isinstance(token, str) and self._may_be_role(token):
             self._leftovers.append(token)
             return
         leftovers, self._leftovers = self._leftovers, []
@@ -183,14 +187,10 @@ class ThinkTagParser:
 
     def _may_be_role(self, text: str) -> bool:
         """Say whether text behind a mark is blank, or the beginning of the role whose turn the mark begins."""
-        mark, word = self._last_leftover()
-        word = (word + text).strip()
-        return not word or (mark in TURN_MARKS and any(role.startswith(word) for role in ROLES))
-
-    def _last_leftover(self) -> tuple[str, str]:
-        """Return the last mark that is held back, and the text behind it."""
-        last = max(at for at, token in enumerate(self._leftovers) if isinstance(token, Tag))
-        return raw_text(self._leftovers[last : last + 1]), raw_text(self._leftovers[last + 1 :])
+        behind = (self._role + text).lstrip()
+        word = behind.rstrip()
+        self._role = word if word == behind else f"{word} "  # one blank says that the word has ended
+        return not word or (self._last_mark in TURN_MARKS and any(role.startswith(word) for role in ROLES))
 
     def _feed_text(self, text: str) -> None:
         self._state.code.feed(text)
@@ -200,9 +200,13 @@ class ThinkTagParser:
         """Hold back a mark that counts at the end of the answer alone; elsewhere it is text. Product 39."""
         is_of_strike = mark.raw == STRIKE_CLOSER and self._has_strike
         if self._state is self._text and not self._is_native and not is_of_strike:
-            self._leftovers.append(mark)
+            self._hold_leftover(mark)
         else:
             self._feed_text(mark.raw)
+
+    def _hold_leftover(self, mark: Tag) -> None:
+        self._leftovers.append(mark)
+        self._last_mark, self._role = mark.raw, ""
 
     def _feed_wrap(self, mark: Tag) -> None:
         """Remove the marks around an answer: the first where it begins, the last if that came. Product 33."""
@@ -239,7 +243,7 @@ class ThinkTagParser:
                 break
         if is_final and self.scratchpad:
             self._end_scratchpad(self.scratchpad)
-        if is_final and self._leftovers and self._last_leftover()[1].strip() not in ("", *ROLES):
+        if is_final and self._leftovers and self._role.strip() not in ("", *ROLES):
             leftovers, self._leftovers = self._leftovers, []
             self._feed_text(raw_text(leftovers))
         if is_final and self._leftovers:

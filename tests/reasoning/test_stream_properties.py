@@ -173,6 +173,7 @@ _HARD: dict[str, Callable[[int], str]] = {
     "headings": lambda n: "Final Answer:\n" * n,
     "cut delimiters": lambda n: "<thi</think>nk>" * n,
     "scratchpads": lambda n: "<think><scratchpad>a</scratchpad>" * n,
+    "marks of a template": lambda n: "<|im_end|>\n<|im_start|>assistant\n" * n,
     "half headings": lambda n: "Final Answe\n" * n,
     "summaries": lambda n: "Reasoning Summary:\n- a\n" * n,
     "bullets": lambda n: "Reasoning Summary:\n" + "- a b\n" * n,
@@ -214,6 +215,7 @@ _HOSTILE = {
     "entities": "&lt;scratchpad" * 50_000,
     "backslashes": "\\" * 500_000 + "`<think>",
     "headings": "Scratchpad" * 50_000,
+    "turns": "<|im_end|>\n<|im_start|>assistant\n" * 20_000,
 }
 
 
