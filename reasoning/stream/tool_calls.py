@@ -37,6 +37,7 @@ NAME_PREFIXES = {
 _LEAKED_END = re.compile(r"<.*|:\d+\s*\Z", re.DOTALL)
 
 _NUMBER = re.compile(r"[0-9]{1,6}")  # an index that a service has quoted
+_MAX_NAME_CHARS = 1_000  # longer than any tool's: pieces are no longer joined
 
 
 class ToolCallReader:
@@ -142,7 +143,7 @@ class ToolCallAssembler:
         is_new = index not in self._calls
         call = self._calls.setdefault(index, _PartialCall())
         call.call_id = call.call_id or delta.call_id or ""
-        if delta.name and not any(call.arguments):
+        if delta.name and len(call.name) < _MAX_NAME_CHARS and not any(call.arguments):
             # A piece of the name, or all of it once more.
             call.name = delta.name if delta.name.startswith(call.name) else call.name + delta.name
         call.name = call.name or delta.name or ""
