@@ -43,7 +43,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
-    " framework frameworks library libraries identifier identifiers command"
+    " framework frameworks library libraries identifier identifiers command arn host"
     " delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
@@ -66,7 +66,7 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     "password passwd passphrase passcode pwd psw pw secret credential cred creds apikey authorization auth bearer"
     " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
     " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
-    " geheimschlüssel sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
+    " geheimschlüssel zugangscode sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
     " sas hmackey pat psk"
 )
 _SECRET_ENDINGS = tuple(
@@ -178,7 +178,9 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    return bool(present & _MEASURES) or words[-1] in _ABOUT or words[-2:] in (("credential", "id"), ("to", "pass"))
+    return bool(present & _MEASURES) or words[-1] in _ABOUT or (
+        words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present
+    )
 
 
 def is_secret_word(word: str) -> bool:

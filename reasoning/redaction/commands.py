@@ -34,10 +34,11 @@ def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str 
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
-    " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
+    " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
+    " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod"
 )
 TRIGGERS = (
-    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas")),
+    Trigger("command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "set",
@@ -78,10 +79,10 @@ RULES = (
     command_rule(
         "command with a password",
         ("zip -P {password} out.zip a.txt", "zip -r out.zip dir | mysql -u root -p shop | openssl rand -hex 32"),
-        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-k[ ]"
-        r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}"
+        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-(?:[kK]|hmac)[ ]"
+        r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}(?:community|[^\n|]{0,80}?-[cAX]))[ ]{1,4}"
         r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
-        r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login|user(?:add|mod))\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
     ),
     command_rule(
@@ -98,10 +99,10 @@ RULES = (
         needs=r"<<<",
     ),
     command_rule(
-        "runas",
+        "password behind a user",
         ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
-        r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
-        needs=r"runas",
+        r"(?:runas|rabbitmqctl)[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
+        needs=r"runas|rabbit",
     ),
     pattern_rule(
         "account flag",

@@ -88,7 +88,7 @@ LABELS: Final = {
             " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy 身份证 社保 社会保障"
             " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
             " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN NIP REGON GSTIN UAN ABN"
-            " IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer"
+            " IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer الهوية القومي"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
@@ -103,7 +103,7 @@ LABELS: Final = {
     "passport": Label(
         spellings(
             "passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort paszport"
-            " paszportu 护照 旅券 パスポート 여권"
+            " paszportu pasaport السفر 护照 旅券 パスポート 여권"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
@@ -115,7 +115,7 @@ LABELS: Final = {
             " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial"
             " ring reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon"
             " mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화"
-            " 휴대폰 연락처"
+            " 휴대폰 연락처 هاتف الهاتف الجوال"
         ),
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
         ("reach me on {}\t030 1234567", "contact centers handled 1,234,567 calls in 2023"),
@@ -143,7 +143,7 @@ LABELS: Final = {
             " geboren_am date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita"
             " nato_il nata_il geboortedatum geboren_op data_de_nascimento nascido_em nascida_em födelsedatum född"
             " fødselsdato født syntymäaika data_urodzenia urodzony urodzona ur. doğum_tarihi дата_рождения"
-            " 生年月日 誕生日 出生日期 生日 생년월일 생일"
+            " doğum родился родилась الميلاد 生年月日 誕生日 出生日期 生日 생년월일 생일"
         ),
         r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
         r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
@@ -178,14 +178,15 @@ LABELS: Final = {
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
             " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
             " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
-            " адрес 住所 地址 住址 주소 STREET straße:"
+            " адрес адрес_проживания адрес_регистрации العنوان 住所 地址 住址 주소 STREET straße:"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
-        r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
-        r"(?:[A-Z\d]|ul\.|ул\.)(?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
+        r"|(?:[A-Z][^\W\d_]+|д)\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
+        r"(?:[A-ZА-Я\d]|(?:ul|ул|г)\.)(?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
         r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))"
-        rf"|{_EAST_ASIAN}[^\n\"'<>|{{}}\[\];。]{{3,60}}\d[\d\-]{{0,12}}[号號]?",
+        rf"|{_EAST_ASIAN}[^\n\"'<>|{{}}\[\];。]{{3,60}}\d[\d\-]{{0,12}}[号號]?"
+        r"|[\u0600-\u06ff](?=[^\n\d]{0,60}\d)[^\n\"'<>|{}\[\];]{7,120}",
         ("Home address: {}. Thanks\t12 Maple Street, Springfield", "to address the 12 questions of 2024"),
         min_digits=1,
         gap=rf"{_SIGNS}(?:(?:{_ARE})[^\w\n]{{1,3}})?",

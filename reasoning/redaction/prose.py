@@ -149,7 +149,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
             continue
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
-        if not may_be_mixed and is_plain_name(name):
+        if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
             continue
         if found := _IS_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
@@ -257,7 +257,7 @@ TRIGGERS: Final = (
     Trigger(
         "login",
         wordset(
-            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang"
+            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge melde zugang"
             " logged sign signed"
         ),
         window=next_words(9),
@@ -311,7 +311,7 @@ RULES: Final = (
         "login",
         ("log in with anna and {password}", "Log in to server web-01 and run it"),
         r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
-        r"|anmeld(?:ung|en)|einloggen|logge[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
+        r"|anmeld(?:ung|en)|einloggen|(?:logge|melde)[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
         rf"{FOR_SOMETHING}"
         r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",

@@ -155,9 +155,11 @@ _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
       \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
-      | \{\s?[\w.|]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
         (?i:[-_ ]?[a-z]{2,12}){0,5}
+      | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
+      | [\w\-]{1,24}=(?:\.{3}|…)
       | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
@@ -191,6 +193,9 @@ _PUBLIC = re.compile(
     | \#\d{1,6}\W* | (?:/[a-z][a-z\d.\-]{1,30}){2,}/? | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
     | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
     | _Z[A-Z0-9]\w*  # a symbol of C++
+    | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
+    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,5}){1,2} | (?:[a-z][a-z\-]{1,30}/){2,}[a-z\-]{2,30}  # paths
+    | (?:[a-z][a-z\d\-]*\.){2,}(?:com|net|org|io|dev|gov|edu|local|internal)
     | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
     """
@@ -237,7 +242,8 @@ _NUMBER_LIKE = re.compile(
     | 0x[\da-f]{1,16}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
     | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
-      [-_/]?\d[\d.\-]*
+      [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,})?  # also "Base64-encoded"
+    | argon2(?:id?|d)?
     """
 )
 _EXPRESSION = re.compile(

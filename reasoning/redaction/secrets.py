@@ -96,11 +96,11 @@ _CONSTRUCTOR = (
     r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
 )
 _OPENERS = (  # also block scalars and anchors of YAML
-    r"(?:\\[nrt]|[\"'`*_\\(\s]|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
+    r"(?:\\[nrt]|[\"'`*_(\s]|\\(?!u[0-9a-fA-F]{4})|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
     rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-])(?<!arn:){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -143,6 +143,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     if "\n" in lead["open"] and NEXT_NAME.match(text, start):
         return None  # an empty value
     quote = _OPEN_QUOTE.search(lead["open"])
+    if quote and quote[0] == "`" and lead["sep"] == ":" and lead.string[lead.start() - 1 : lead.start()] == ":":
+        return None  # a role of reStructuredText
     # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
         return None
@@ -201,7 +203,7 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
             if kind is KeyKind.WEAK and separator[-1] != ","
             else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
         )
-    if separator in ":," and is_verb(name, value, lead.string, lead.start()):
+    if separator in ":,|" and is_verb(name, value, lead.string, lead.start()):
         return False
     if value.isdigit() and name.lower().endswith("tokens"):
         return False  # a number of them
@@ -252,7 +254,7 @@ def is_code(name: str, value: str) -> bool:
     if not low.replace("_", "").isalpha():
         return False
     # password=password, token=self.token: the value is a variable.
-    if low.rstrip("s") in (name.lower().rstrip("s"), "self") or _ATTRIBUTE.match(name):
+    if low.rstrip("s") in (name.lower().rpartition(".")[2].rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(name):
         return True
     return ("_" in low or not name.isupper()) and is_variable(value)
 
@@ -344,12 +346,12 @@ TRIGGERS = (
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     # No rule's: the name behind it is judged with it, so that it needs the end of the word.
-    Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
+    Trigger("qualifier", QUALIFIERS | {"public"}, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(
         "call",
-        wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
+        wordset("auth credentials credential login connect getconnection user superuser pdo hmac jwt sign encrypt cipher fernet"),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
     ),
@@ -400,7 +402,7 @@ RULES = (
         "url",
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
-        r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/]{12,256}+)",
+        r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/@]{12,256}+)",
         accept=lambda _found, value: is_random(longest_piece(value)) or is_issued(value),
     ),
     pattern_rule(
@@ -443,7 +445,7 @@ RULES = (
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
         r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
-        r"(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+        r"(?:\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
         r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",
@@ -453,8 +455,8 @@ RULES = (
         "IDENTIFIED BY",
         "name login",
         ("ALTER USER bob IDENTIFIED BY '{password}';", "Each row is identified by its id."),
-        # CREATE USER … IDENTIFIED BY '…' of SQL.
-        r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)",
+        # CREATE USER … IDENTIFIED BY '…' of SQL; ConvertTo-SecureString "…" of PowerShell.
+        r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)",
     ),
     pattern_rule(
         "password file",
@@ -515,7 +517,7 @@ RULES = (
         ('- name: DB_PASSWORD\n  value: "{password}"', "secrets:\n  - name: x\n    value: on"),
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
         r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
-        r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
+        r"(?:(?<=[\"'],)|\s)\s{0,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
         # Another name may be in what this one takes for its value.
         r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?=(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,

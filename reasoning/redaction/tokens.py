@@ -6,6 +6,8 @@ To add a token, add its prefix to one of the two tables: ``DISTINCT_PREFIXES`` i
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from string import ascii_letters, digits
 from urllib.parse import unquote
@@ -65,8 +67,8 @@ SHORT_PREFIXES = sorted(
 SHAPES = {
     "OpenAI (old)": (r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])", "sk-{z24}"),
     "AWS": (
-        r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
-        "AKIA{u16} ASIA{u16} ABIA{u16} ACCA{u16} AGPA{u16} AIDA{u16} AROA{u16} AIPA{u16} ANPA{u16} ANVA{u16} A3TX{u16}",
+        r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
+        "AKIA{u16} ASIA{u16} ABIA{u16} ACCA{u16} A3TX{u16}",
     ),
     "Twilio": (r"(?:SK|AC)[0-9a-f]{32,}+", "SK{h32} AC{h32}"),
     "JWT": (r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+", "eyJ{a12}.{a12}.{a12}"),
@@ -167,13 +169,21 @@ _ISSUER = re.compile(
     r"[a-z0-9]{1,8}_(?:[a-z0-9]{1,4}_)?|(?:[a-z]{1,4}-)?api-"
 )
 # Ids of requests and objects are public, and needed to report a fault.
-_PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
-    r"AAAA[BCE][0-9A-Za-z]"
+_PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
+    r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
     r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
 _NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 # A digest of a lock file, or data: of an address.
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
+# Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
+_PUBLIC_NAME = re.compile(
+    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|checksum|cid|etag|version[ _-]?id"
+    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|(?<![\w.\-])(?:[nxy]|x5t(?:#S256)?|kid)[\"']?)"
+    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"'`]{0,2}\Z"
+)
+# What Base64 of a sentence becomes again.
+_SENTENCE = re.compile(rb"[A-Za-z]+,?(?: [A-Za-z]+[,.!?]?)+\s*")
 
 
 def is_distinct_body(found: re.Match[str], _value: str) -> bool:
@@ -214,6 +224,8 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
     if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
+    if _PUBLIC_NAME.search(found.string[max(found.start() - 40, 0) : found.start()]) or is_encoded_sentence(run):
+        return False
     start = run[:128]
     if _NAMED_DIGEST.fullmatch(run) or has_words(start) or is_in_path(found.string, found.start()):
         return False
@@ -224,6 +236,13 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     return (
         len(piece) >= 16 and any(map(str.isdigit, piece)) and class_changes(start) >= (0.45 if len(run) < 28 else 0.4)
     )
+
+
+def is_encoded_sentence(run: str) -> bool:
+    try:
+        return _SENTENCE.fullmatch(base64.b64decode(run, validate=True)) is not None
+    except binascii.Error:
+        return False
 
 
 def is_in_path(text: str, place: int) -> bool:
@@ -241,7 +260,9 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
             classify(found["prefix"]) is not KeyKind.NONE or _ISSUER.fullmatch(found["prefix"]) is not None
         )
     piece = longest_piece(found["body"])
-    return is_random_body(found["body"]) or (len(piece) >= 28 and class_changes(piece) >= 0.35)
+    return is_random_body(found["body"]) or (
+        len(piece) >= 28 and class_changes(piece) >= 0.35 and not has_words(piece)
+    )
 
 
 def is_encoded_token(found: re.Match[str], value: str) -> bool:
