@@ -66,14 +66,14 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     "password passwd passphrase passcode pwd psw pw secret credential cred creds apikey authorization auth bearer"
     " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
     " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
-    " geheimschlüssel zugangscode sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
+    " geheimschlüssel zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
     " sas hmackey pat psk"
 )
 _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")
 )
 _WEAK_WORDS = wordset(
-    "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
+    "key tokens keys code nonce signature sig sid salt session license challenge verifier ticket assertion saml hmac seed"
     " otpauth state wpa"
 )
 SECRET_PAIRS = frozenset(

@@ -165,6 +165,8 @@ _PLACEHOLDER = re.compile(
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super)
         (?i:[-_ ]?(?:own|new|secret|api|access|auth|registry|cookie|key|token|password|value|here)){1,4} \d?
+      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|api-?key|credentials?))
+      | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
@@ -259,6 +261,9 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 # Behind the language of a block of code, and behind a value that has a line of its own.
 _FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
 _LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
+# The name of a resource of AWS is public, whatever its parts look like.
+ARN = re.compile(r"(?<![a-z])arn:[\w:/.*\-]*\Z")
+MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")

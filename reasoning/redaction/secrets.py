@@ -21,7 +21,9 @@ from reasoning.redaction.prose import (
 )
 from reasoning.redaction.providers import PROVIDERS
 from reasoning.redaction.rules import (
+    ARN,
     ESCAPED_BREAK,
+    MAX_ARN_CHARS,
     NEXT_NAME,
     WEAK_MIN_CHARS,
     Rule,
@@ -100,7 +102,7 @@ _OPENERS = (  # also block scalars and anchors of YAML
     rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?<![\w.\-])(?<!arn:){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -142,6 +144,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     start = lead.end()
     if "\n" in lead["open"] and NEXT_NAME.match(text, start):
         return None  # an empty value
+    if ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start()):
+        return None
     quote = _OPEN_QUOTE.search(lead["open"])
     if quote and quote[0] == "`" and lead["sep"] == ":" and lead.string[lead.start() - 1 : lead.start()] == ":":
         return None  # a role of reStructuredText
@@ -313,7 +317,9 @@ def find_code_lists(text: str, start: int) -> Iterator[Span]:
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
 _COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
-_NAME_WORDS = (SECRET_WORDS - _COMMON_NAME_WORDS) | wordset("pw oauth sig nonce salt verifier wpa tan clave khẩu sandi")
+_NAME_WORDS = (SECRET_WORDS - _COMMON_NAME_WORDS) | wordset(
+    "pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi"
+)
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
@@ -346,7 +352,7 @@ TRIGGERS = (
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     # No rule's: the name behind it is judged with it, so that it needs the end of the word.
-    Trigger("qualifier", QUALIFIERS | {"public"}, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
+    Trigger("qualifier", QUALIFIERS | {"public", "address", "program", "peer"}, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(

@@ -31,6 +31,7 @@ _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
 _INSERT_ROW = re.compile(r"\([^()]{1,400}")
 _LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
+_IDENTIFIER = re.compile(r"[A-Za-z][a-z]*(?:[-_.]?[A-Z][A-Za-z]*|[-_.][a-z]+)+(?:\(\))?")  # or the name of a secret
 _CELL_MARKUP = " \t\r\"'`*_"
 _MAX_HEADING_CHARS = 400
 _MAX_COLUMNS = 32
@@ -122,7 +123,7 @@ def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool
         return False
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS)
-    return is_mixed(value) or (is_framed and len(value) >= 8)
+    return is_mixed(value) or (is_framed and len(value) >= 8 and not _IDENTIFIER.fullmatch(value))
 
 
 # Headings of columns; names in other places have more forms.

@@ -14,7 +14,9 @@ from urllib.parse import unquote
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import (
+    ARN,
     ESCAPED_BREAK,
+    MAX_ARN_CHARS,
     Span,
     Trigger,
     class_changes,
@@ -159,7 +161,7 @@ _DENSE_RUN = re.compile(
     rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
     r"(?![A-Za-z0-9+/_\-])"
 )
-_WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
+_WORDS = re.compile(r"[A-Za-z][a-z]{3,}")
 _HEX = re.compile(r"[0-9a-fA-F\-]+")
 # What stands before the hexadecimal digits of a key; before those of a digest or an id a word says what it is of.
 _ISSUER = re.compile(
@@ -179,7 +181,7 @@ _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
     r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|checksum|cid|etag|version[ _-]?id"
-    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|(?<![\w.\-])(?:[nxy]|x5t(?:#S256)?|kid)[\"']?)"
+    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|[\"'](?:[nxy]|x5t(?:#S256)?|kid)[\"'])"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"'`]{0,2}\Z"
 )
 # What Base64 of a sentence becomes again.
@@ -224,7 +226,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
     if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
-    if _PUBLIC_NAME.search(found.string[max(found.start() - 40, 0) : found.start()]) or is_encoded_sentence(run):
+    if is_named_public(found) or is_encoded_sentence(run):
         return False
     start = run[:128]
     if _NAMED_DIGEST.fullmatch(run) or has_words(start) or is_in_path(found.string, found.start()):
@@ -235,6 +237,12 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     piece = longest_piece(start)
     return (
         len(piece) >= 16 and any(map(str.isdigit, piece)) and class_changes(start) >= (0.45 if len(run) < 28 else 0.4)
+    )
+
+
+def is_named_public(found: re.Match[str]) -> bool:
+    return any(
+        name.search(found.string, max(found.start() - MAX_ARN_CHARS, 0), found.start()) for name in (_PUBLIC_NAME, ARN)
     )
 
 
@@ -254,6 +262,8 @@ def is_in_path(text: str, place: int) -> bool:
 
 def is_prefixed_key(found: re.Match[str], value: str) -> bool:
     if _PUBLIC_ID.match(value) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.end("prefix")):
+        return False
+    if is_named_public(found):
         return False
     if _HEX.fullmatch(found["body"]):  # a digest, unless a name says that it's a secret
         return len(found["body"]) >= 30 and (
@@ -291,13 +301,13 @@ def find_cut_token(text: str) -> Span | None:
 # block of Base64, stays.
 _REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
 _PUBLIC = r"(?:[A-Z0-9]{1,8} ){0,2}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST)"
-_BASE64_LINE = r"(?:\r?\n|\\n)[A-Za-z0-9+/]"
+_BASE64_LINE = r"(?:\r?\n|\\n)[ \t]{0,16}[A-Za-z0-9+/]"
 BLOCK_START = re.compile(
     rf"(?P<redacted>{_REDACTED})"
     r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
     rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
-    rf"(?:\r?\n|\\n)-----END {_PUBLIC}-----)"
+    rf"(?:\r?\n|\\n)[ \t]{{0,16}}-----END {_PUBLIC}-----)"
 )
 BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?=[\s>]|\Z)")
 OPEN_BLOCK_START = re.compile(
