@@ -73,8 +73,8 @@ _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")
 )
 _WEAK_WORDS = wordset(
-    "key tokens keys code nonce signature sig sid salt session license challenge verifier ticket assertion saml hmac seed"
-    " otpauth state wpa"
+    "key tokens keys code nonce signature sig sid salt session license challenge verifier ticket assertion saml hmac"
+    " seed otpauth state wpa"
 )
 SECRET_PAIRS = frozenset(
     {(word, "key") for word in wordset(
@@ -178,8 +178,10 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    return bool(present & _MEASURES) or words[-1] in _ABOUT or (
-        words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present
+    return (
+        bool(present & _MEASURES)
+        or words[-1] in _ABOUT
+        or (words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present)
     )
 
 

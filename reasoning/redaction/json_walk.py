@@ -109,7 +109,17 @@ class JsonWalk:
             return self.spend(masked)
         # Strings first: a str is a sequence, and an enum may be a str or an int as well.
         if isinstance(value, (str, int)) or not isinstance(value, (Mapping, list, tuple, Set)):
-            return self.spend(self.scalar(value))
+            shown = self.scalar(value)
+            # Without an address left it's no e-mail; judged here, so that a second redaction judges the same.
+            if (
+                kind is KeyKind.EMAIL
+                and self._policy.personal
+                and isinstance(shown, str)
+                and shown
+                and "@" not in shown
+            ):
+                shown = self.mask("email")
+            return self.spend(shown)
         # Ancestors only: a value that occurs twice side by side is no cycle.
         if id(value) in self._ancestors:
             return self.spend(CYCLE)
@@ -148,7 +158,7 @@ class JsonWalk:
                 return self.mask("secret")
             case KeyKind.PII if self._policy.personal:
                 return self.mask("pii")
-            case KeyKind.EMAIL if self._policy.personal and not (isinstance(value, str) and "@" in value):
+            case KeyKind.EMAIL if self._policy.personal and not isinstance(value, str):
                 return None if isinstance(value, (Mapping, list, tuple)) else self.mask("email")
             case KeyKind.VECTOR if isinstance(value, str) and len(value) > 64:
                 return VECTOR

@@ -178,7 +178,7 @@ LABELS: Final = {
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
             " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
             " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
-            " адрес адрес_проживания адрес_регистрации العنوان 住所 地址 住址 주소 STREET straße:"
+            " адрес العنوان 住所 地址 住址 주소 STREET straße:"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"

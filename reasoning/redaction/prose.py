@@ -14,6 +14,7 @@ from typing import Final
 from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
 from reasoning.redaction.rules import (
     MIXED_SIGN,
+    SNAKE_OR_KEBAB,
     Rule,
     Span,
     Trigger,
@@ -179,7 +180,9 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
     if is_plain_name(name):
-        return is_random(value, min_chars=10) or (quoted and is_mixed(value) and len(value) >= 8)
+        return is_random(value, min_chars=10) or (
+            quoted and is_mixed(value) and len(value) >= 8 and not SNAKE_OR_KEBAB.fullmatch(value[:128])
+        )
     if is_word(value) or is_number_like(value):
         return False
     if PASSWORD_NAME.search(name):
@@ -189,9 +192,9 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
 
 def is_plain_name(name: str) -> bool:
     """True for a name with other meanings: "the key", but not "the API key"."""
-    *others, last = name.lower().split()
-    is_qualified = bool(others) and others[-1] in QUALIFIERS
-    return not is_qualified and (classify(last) is KeyKind.WEAK or last.rstrip("s") in _PLAIN_NAMES)
+    *others, last = name.split()
+    is_qualified = bool(others) and others[-1].lower() in QUALIFIERS
+    return not is_qualified and (classify(last) is KeyKind.WEAK or last.lower().rstrip("s") in _PLAIN_NAMES)
 
 
 def is_value_behind_name(name: str, value: str) -> bool:
@@ -257,8 +260,8 @@ TRIGGERS: Final = (
     Trigger(
         "login",
         wordset(
-            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge melde zugang"
-            " logged sign signed"
+            "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge melde"
+            " zugang logged sign signed"
         ),
         window=next_words(9),
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),

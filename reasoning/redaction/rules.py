@@ -269,7 +269,7 @@ _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
-_SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
+SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
 
 
 def is_inert(value: str) -> bool:
@@ -323,7 +323,7 @@ def is_mixed_value(_found: re.Match[str], value: str) -> bool:
 
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or value.isalpha() or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or SNAKE_OR_KEBAB.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]

@@ -144,8 +144,6 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     start = lead.end()
     if "\n" in lead["open"] and NEXT_NAME.match(text, start):
         return None  # an empty value
-    if ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start()):
-        return None
     quote = _OPEN_QUOTE.search(lead["open"])
     if quote and quote[0] == "`" and lead["sep"] == ":" and lead.string[lead.start() - 1 : lead.start()] == ":":
         return None  # a role of reStructuredText
@@ -183,6 +181,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         and is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
         and not is_on_next_line(text, lead.end("sep"), start, end, value)
         and not is_inert(value)
+        and not ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start())
     )
     return Span(start, end) if is_secret else None
 
@@ -258,7 +257,9 @@ def is_code(name: str, value: str) -> bool:
     if not low.replace("_", "").isalpha():
         return False
     # password=password, token=self.token: the value is a variable.
-    if low.rstrip("s") in (name.lower().rpartition(".")[2].rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(name):
+    if low.rstrip("s") in (name.lower().rpartition(".")[2].rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(
+        name
+    ):
         return True
     return ("_" in low or not name.isupper()) and is_variable(value)
 
@@ -352,12 +353,20 @@ TRIGGERS = (
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     # No rule's: the name behind it is judged with it, so that it needs the end of the word.
-    Trigger("qualifier", QUALIFIERS | {"public", "address", "program", "peer"}, window=re.compile(r"[\s\-]{0,3}+"), needs=re.compile(r"(?!)")),
+    Trigger(
+        "qualifier",
+        QUALIFIERS | {"public", "address", "program", "peer"},
+        window=re.compile(r"[\s\-:`]{0,4}+"),
+        needs=re.compile(r"(?!)"),
+    ),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(
         "call",
-        wordset("auth credentials credential login connect getconnection user superuser pdo hmac jwt sign encrypt cipher fernet"),
+        wordset(
+            "auth credentials credential login connect getconnection user superuser pdo hmac jwt sign"
+            " encrypt cipher fernet"
+        ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
     ),
@@ -462,7 +471,8 @@ RULES = (
         "name login",
         ("ALTER USER bob IDENTIFIED BY '{password}';", "Each row is identified by its id."),
         # CREATE USER … IDENTIFIED BY '…' of SQL; ConvertTo-SecureString "…" of PowerShell.
-        r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)",
+        r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}"
+        r"[\"'](?P<value>[^\"'\n]{1,256}+)",
     ),
     pattern_rule(
         "password file",

@@ -270,9 +270,7 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
             classify(found["prefix"]) is not KeyKind.NONE or _ISSUER.fullmatch(found["prefix"]) is not None
         )
     piece = longest_piece(found["body"])
-    return is_random_body(found["body"]) or (
-        len(piece) >= 28 and class_changes(piece) >= 0.35 and not has_words(piece)
-    )
+    return is_random_body(found["body"]) or (len(piece) >= 28 and class_changes(piece) >= 0.35 and not has_words(piece))
 
 
 def is_encoded_token(found: re.Match[str], value: str) -> bool:

@@ -166,6 +166,14 @@ def test_secrets_only_shows_people():
     assert Redactor(SECRETS_ONLY).redact_args(args) == {**args, "password": "[redacted]"}
 
 
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("email", ["postgres://app:{}@db", "token={}@x"])
+def test_email_that_was_none_is_stable(email):
+    shown = redact_args({"email": email.format("Maple!77tree")})
+
+    assert redact_args(shown) == shown
+
+
 @pytest.mark.spec("004 trace")
 def test_trace_has_the_same_shape():
     step = {

@@ -290,7 +290,7 @@ def test_name_of_a_key_says_what_its_value_is():
 
 
 @pytest.mark.parametrize("kind", ["CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY"])
-@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n", "\n    "])
 def test_public_block_is_shown(kind, line_break):
     dashes, lines = "-" * 5, [noise(64, seed) for seed in range(20)]
     text = line_break.join(["It is", f"{dashes}BEGIN {kind}{dashes}", *lines, f"{dashes}END {kind}{dashes}", "so."])
