@@ -178,11 +178,9 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    return (
-        bool(present & _MEASURES)
-        or words[-1] in _ABOUT
-        or (words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present)
-    )
+    if words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present:
+        return True
+    return bool(present & _MEASURES) or words[-1] in _ABOUT
 
 
 def is_secret_word(word: str) -> bool:

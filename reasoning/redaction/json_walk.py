@@ -110,14 +110,9 @@ class JsonWalk:
         # Strings first: a str is a sequence, and an enum may be a str or an int as well.
         if isinstance(value, (str, int)) or not isinstance(value, (Mapping, list, tuple, Set)):
             shown = self.scalar(value)
-            # Without an address left it's no e-mail; judged here, so that a second redaction judges the same.
-            if (
-                kind is KeyKind.EMAIL
-                and self._policy.personal
-                and isinstance(shown, str)
-                and shown
-                and "@" not in shown
-            ):
+            # What has no address left is no e-mail. Judged by the result, as a second redaction would judge it.
+            is_email = kind is KeyKind.EMAIL and self._policy.personal and not isinstance(shown, bool)
+            if is_email and shown and "@" not in str(shown):
                 shown = self.mask("email")
             return self.spend(shown)
         # Ancestors only: a value that occurs twice side by side is no cycle.
@@ -158,8 +153,6 @@ class JsonWalk:
                 return self.mask("secret")
             case KeyKind.PII if self._policy.personal:
                 return self.mask("pii")
-            case KeyKind.EMAIL if self._policy.personal and not isinstance(value, str):
-                return None if isinstance(value, (Mapping, list, tuple)) else self.mask("email")
             case KeyKind.VECTOR if isinstance(value, str) and len(value) > 64:
                 return VECTOR
         return None

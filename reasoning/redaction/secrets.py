@@ -257,9 +257,8 @@ def is_code(name: str, value: str) -> bool:
     if not low.replace("_", "").isalpha():
         return False
     # password=password, token=self.token: the value is a variable.
-    if low.rstrip("s") in (name.lower().rpartition(".")[2].rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(
-        name
-    ):
+    last = name.lower().rpartition(".")[2]
+    if low.rstrip("s") in (last.rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(name):
         return True
     return ("_" in low or not name.isupper()) and is_variable(value)
 
@@ -318,9 +317,9 @@ def find_code_lists(text: str, start: int) -> Iterator[Span]:
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
 _COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
-_NAME_WORDS = (SECRET_WORDS - _COMMON_NAME_WORDS) | wordset(
-    "pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi"
-)
+_NAME_WORDS = SECRET_WORDS - _COMMON_NAME_WORDS
+_NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi")
+PUBLIC_WORDS = wordset("public address program peer")  # behind which a random value is no secret
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
@@ -353,12 +352,7 @@ TRIGGERS = (
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     # No rule's: the name behind it is judged with it, so that it needs the end of the word.
-    Trigger(
-        "qualifier",
-        QUALIFIERS | {"public", "address", "program", "peer"},
-        window=re.compile(r"[\s\-:`]{0,4}+"),
-        needs=re.compile(r"(?!)"),
-    ),
+    Trigger("qualifier", QUALIFIERS | PUBLIC_WORDS, window=re.compile(r"[\s\-:`]{0,4}+"), needs=re.compile(r"(?!)")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice, takewhile
 
 from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.prose import PASSWORD_NAME
 from reasoning.redaction.rules import (
     NEXT_NAME,
     WEAK_MIN_CHARS,
@@ -107,23 +108,27 @@ def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[
 def find_secret_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         kind = classify(name)
+        if kind is KeyKind.SECRET and PASSWORD_NAME.search(name):
+            return "password"
         return kind if kind in (KeyKind.SECRET, KeyKind.WEAK) else ""
 
     return (Span(first, end) for first, end, _kind in find_in_tables(text, start, kind_of_column, is_secret_cell))
 
 
-def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool:
+def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
     if is_inert(value):
         return False
     if is_framed is None:
-        return kind is KeyKind.SECRET
+        return kind != KeyKind.WEAK
     if " " in value or "[redacted" in value:
         return False
     if is_word(value) or is_number_like(value) or is_expression(value) or NEXT_NAME.match(value):
         return False
-    if kind is KeyKind.WEAK:
+    if kind == KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS)
-    return is_mixed(value) or (is_framed and len(value) >= 8 and not _IDENTIFIER.fullmatch(value))
+    return is_mixed(value) or (
+        is_framed and len(value) >= 8 and (kind == "password" or not _IDENTIFIER.fullmatch(value))
+    )
 
 
 # Headings of columns; names in other places have more forms.

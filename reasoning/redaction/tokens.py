@@ -325,13 +325,6 @@ TRIGGERS = (
         marks=ascii_letters + digits,
         shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?!(?:19|20)\d\d-[01]\d-[0-3]\dT\d\d(?![\w\-]))(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
     ),
-    Trigger(
-        "hash",
-        wordset("argon scrypt sha md pbkdf bcrypt"),
-        marks="${",
-        shape=r"\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S)",
-        needs=re.compile("[${]"),
-    ),
 )
 RULES = (
     pattern_rule(
@@ -350,7 +343,7 @@ RULES = (
     ),
     pattern_rule(
         "token with a known layout",
-        "run hash",
+        "run",
         ("asana 1/1201234567890123:{hex}", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904 (HEAD -> main)"),
         _SHAPED_TOKEN.pattern,
     ),

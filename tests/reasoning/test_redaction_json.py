@@ -174,6 +174,12 @@ def test_email_that_was_none_is_stable(email):
     assert redact_args(shown) == shown
 
 
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("value", [None, True, False, ""])
+def test_email_that_is_missing_is_shown(value):
+    assert redact_args({"email": value}) == {"email": value}
+
+
 @pytest.mark.spec("004 trace")
 def test_trace_has_the_same_shape():
     step = {
