@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from reasoning.redaction.providers import PROVIDERS
-from reasoning.redaction.rules import wordset
+from reasoning.redaction.values import wordset
 
 
 class KeyKind(StrEnum):

@@ -5,18 +5,8 @@ from __future__ import annotations
 import re
 
 from reasoning.redaction.classify import KeyKind, classify
-from reasoning.redaction.rules import (
-    MIXED_SIGN,
-    Rule,
-    Trigger,
-    is_mixed,
-    is_mixed_value,
-    is_number_like,
-    is_word,
-    next_words,
-    pattern_rule,
-    wordset,
-)
+from reasoning.redaction.rules import Rule, Trigger, next_words, pattern_rule
+from reasoning.redaction.values import MIXED_SIGN, is_mixed, is_mixed_value, is_number_like, is_word, wordset
 
 
 def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:

@@ -23,7 +23,7 @@ from uuid import UUID
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.personal_data import is_labelled
 from reasoning.redaction.policy import CYCLE, REDACTED, TOO_DEEP, TRUNCATED, VECTOR, RedactionPolicy
-from reasoning.redaction.rules import class_changes, is_inert, is_issued, is_mixed
+from reasoning.redaction.values import class_changes, is_inert, is_issued, is_mixed
 
 Json = Any
 _NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")

@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 
 from stdnum import iban, luhn
 
-from reasoning.redaction.rules import Rule, Span, Trigger, lower_case, pattern_rule, wordset
+from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule
 from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
+from reasoning.redaction.values import lower_case, wordset
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(

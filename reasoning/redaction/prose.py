@@ -12,12 +12,10 @@ from string import digits
 from typing import Final
 
 from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
-from reasoning.redaction.rules import (
+from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
+from reasoning.redaction.values import (
     MIXED_SIGN,
     SNAKE_OR_KEBAB,
-    Rule,
-    Span,
-    Trigger,
     is_address,
     is_expression,
     is_inert,
@@ -27,8 +25,6 @@ from reasoning.redaction.rules import (
     is_random,
     is_word,
     lower_case,
-    next_words,
-    pattern_rule,
     strip_punctuation,
     wordset,
 )

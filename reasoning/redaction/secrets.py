@@ -20,15 +20,13 @@ from reasoning.redaction.prose import (
     is_verb,
 )
 from reasoning.redaction.providers import PROVIDERS
-from reasoning.redaction.rules import (
+from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
+from reasoning.redaction.values import (
     ARN,
     ESCAPED_BREAK,
     MAX_ARN_CHARS,
     NEXT_NAME,
     WEAK_MIN_CHARS,
-    Rule,
-    Span,
-    Trigger,
     is_address,
     is_expression,
     is_inert,
@@ -40,8 +38,6 @@ from reasoning.redaction.rules import (
     is_random,
     is_word,
     longest_piece,
-    next_words,
-    pattern_rule,
     strip_punctuation,
     wordset,
 )

@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 
 from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.rules import IDEOGRAPHS, WORD, Rule, Span, Trigger, apply_spans, lower_case, merge_spans
+from reasoning.redaction.rules import WORD, Rule, Span, Trigger, apply_spans, merge_spans
 from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
+from reasoning.redaction.values import IDEOGRAPHS, lower_case
 
 MAX_HELD: Final = 4_096
 OVERLAP: Final = 512

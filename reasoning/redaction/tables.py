@@ -8,12 +8,10 @@ from itertools import islice, takewhile
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.prose import PASSWORD_NAME
-from reasoning.redaction.rules import (
+from reasoning.redaction.rules import Rule, Span, Trigger
+from reasoning.redaction.values import (
     NEXT_NAME,
     WEAK_MIN_CHARS,
-    Rule,
-    Span,
-    Trigger,
     is_expression,
     is_inert,
     is_mixed,

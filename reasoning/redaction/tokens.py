@@ -13,16 +13,14 @@ from string import ascii_letters, digits
 from urllib.parse import unquote
 
 from reasoning.redaction.classify import KeyKind, classify
-from reasoning.redaction.rules import (
+from reasoning.redaction.rules import Span, Trigger, pattern_rule
+from reasoning.redaction.values import (
     ARN,
     ESCAPED_BREAK,
     MAX_ARN_CHARS,
-    Span,
-    Trigger,
     class_changes,
     is_inert,
     longest_piece,
-    pattern_rule,
     strip_punctuation,
     wordset,
 )

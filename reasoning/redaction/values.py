@@ -1,0 +1,253 @@
+"""Tests for what looks like a secret value: each reads a bounded number of characters.
+
+A rule that finds a name such as ``password`` asks here whether the value is worth hiding: "password is required" is a
+sentence, "password is hunter2" is a leak.
+"""
+
+from __future__ import annotations
+
+import re
+
+# In JSON text a line's first word stands behind the n of an escaped line break.
+ESCAPED_BREAK = r"(?:(?<=\\)[nrt])?"
+
+
+def wordset(text: str) -> frozenset[str]:
+    """Return the words of ``text``."""
+    return frozenset(text.split())
+
+
+# Words end at white space; ideographs are written without it, so each is a word.
+IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
+
+
+def lower_case(text: str) -> str:
+    """Return ``text`` in lower case, each letter at its place."""
+    return text.replace("İ", "I").lower()  # no other letter changes its length
+
+
+WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
+
+# What other programs write in place of a secret.
+_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
+# What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
+_PLACEHOLDER = re.compile(
+    r"""(?x)
+    (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
+      | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
+        (?i:[-_ ]?[a-z]{2,12}){0,5}
+      | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
+      | [\w\-]{1,24}=(?:\.{3}|…)
+      | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
+      | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
+      | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
+      | (?i:my|some|the|top|super)
+        (?i:[-_ ]?(?:own|new|secret|api|access|auth|registry|cookie|key|token|password|value|here)){1,4} \d?
+      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|api-?key|credentials?))
+      | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
+      | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
+      | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
+      | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
+      # a known beginning with nothing behind it, or with x for each character
+      | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\1{2,} | foo | ba[rz] | n/?a | tbd
+      | todo)
+    )"""
+)
+# A known beginning, and stars or dots for the rest.
+_SHORTENED = re.compile(r"[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\.{3}|…)")
+# What anybody may read: addresses (those with a password have rules of their own), links of Markdown, numbers of
+# vulnerabilities and standards, versions, combinations of keys.
+_PUBLIC = re.compile(
+    r"""(?xs)
+      https?://[^\s@]* | \S*\][(\[].*
+    | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
+    | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
+      (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
+    | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
+    | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
+    | [\w./\-]{1,80}\.[a-z]{1,4}:\d{1,5}(?::\d{1,4})?\W*  # a line of a file
+    | (?:[A-Za-z]{1,20}(?:\*\*|(?=（)))?["""
+    + IDEOGRAPHS
+    + r"""].*  # a sentence without blanks
+    | \#\d{1,6}\W* | (?:/[a-z][a-z\d.\-]{1,30}){2,}/? | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
+    | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
+    | _Z[A-Z0-9]\w*  # a symbol of C++
+    | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
+    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,5}){1,2} | (?:[a-z][a-z\-]{1,30}/){2,}[a-z\-]{2,30}  # paths
+    | (?:[a-z][a-z\d\-]*\.){2,}(?:com|net|org|io|dev|gov|edu|local|internal)
+    | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
+    | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
+    """
+)
+# Names of types and of empty values, as in schemas and forms.
+_TYPES = wordset(
+    """
+    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
+    false optional required char varchar secretstr uuid void type var let const hidden password file example impl
+    dyn ref range new await async make func function struct class email date array list dict map default empty blank
+    unset off on yes no read write
+    """
+)
+# Words with which a sentence about a password continues.
+_SENTENCE_WORDS = wordset(
+    """
+    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta
+    obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
+    vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
+    incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
+    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
+    zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
+    link strength length hint hints accurate across after again against all allow allows already also always am an
+    and another appropriate are as ask at back bad be because been before below best better between beyond big both
+    but by can cannot case check choose click come common complex confidential contact correct could create critical
+    crucial dead different difficult do does don't done down each easy either else enough enter essential even ever
+    every few field find fine first for forgotten found from full get give given go good great had hard has have he
+    held her here his how however i if important in incorrect inside instead into invalid is it its just keep kept
+    key kind known lack last later least left less like local long longer lost low made main mandatory many may me
+    mean meant might minimum more most much must my necessary need needs never next not now of often ok okay old
+    once one only or other our out over own part passwords per perhaps please poor private provide public put quite
+    rather reset right safe same see seem sent separate set several shall she short should shown similar simple
+    since so some soon still store strong subject such sure take than that the their them then there these they this
+    those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
+    us use used user users uses valid value very via vital want was way we weak well were what when where whether
+    which while who whose why will with within without worth would wrong yet you your strings numbers
+    """
+)
+_WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
+# Amounts, dates, quarters and algorithms look like passwords: letters and digits together.
+_NUMBER_LIKE = re.compile(
+    r"""(?xi)
+      [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
+    | 0x[\da-f]{1,16}
+    | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
+    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
+      [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,})?  # also "Base64-encoded"
+    | argon2(?:id?|d)?
+    """
+)
+_EXPRESSION = re.compile(
+    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
+)
+# How often neighbours change their class separates random strings from words and numbers.
+_CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
+_CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
+MIXED_SIGN = re.compile(r"[^\W_a-zA-ZÀ-ÿ]|[!@#$%^&*+=~?]")  # what ``is_mixed`` asks for
+_INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
+_ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
+# Behind the language of a block of code, and behind a value that has a line of its own.
+_FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
+_LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
+# The name of a resource of AWS is public, whatever its parts look like.
+ARN = re.compile(r"(?<![a-z])arn:[\w:/.*\-]*\Z")
+MAX_ARN_CHARS = 200
+NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
+_HEX = re.compile(r"[0-9a-fA-F]++")
+_ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
+_LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
+SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
+
+
+def is_inert(value: str) -> bool:
+    """True for a mask, a placeholder, the name of a type, or nothing."""
+    marked = value.strip("\"'`*\\ ,;")
+    bare = marked.strip("_")
+    return (
+        not any(map(str.isalnum, bare[:64]))
+        or bare.startswith(_MASKS)
+        or bare.lower() in _TYPES
+        or _SHORTENED.match(value) is not None
+        or _PLACEHOLDER.fullmatch(marked.lstrip("_")[:200]) is not None
+        or _PUBLIC.fullmatch(marked[:200]) is not None
+    )
+
+
+def is_on_next_line(text: str, gap_start: int, start: int, end: int, value: str) -> bool:
+    """True where a line break is between a name and ``text[start:end]``, and that line isn't a value alone.
+
+    An empty value is followed by the next name, a block of code by its language.
+    """
+    gap = text[gap_start:start]
+    if gap.endswith(("```", "~~~")) and _FENCE_REST.match(text, end):
+        return True
+    if "\n" not in gap and "\\n" not in gap:
+        return False
+    if NEXT_NAME.match(value):
+        return True
+    line = gap[gap.rfind("\n") + 1 :] if "\n" in gap else gap[gap.rfind("\\n") + 2 :]
+    is_marked = bool(line.strip()) and not line.strip().startswith("- ")
+    return not (_LINE_REST.match(text, end) and (is_marked or is_mixed(value) or is_random(value)))
+
+
+def is_number_like(value: str) -> bool:
+    """True for numbers, dates, quarters and names of algorithms."""
+    return _NUMBER_LIKE.fullmatch(value) is not None
+
+
+def is_mixed(value: str) -> bool:
+    """True for letters with digits or symbols, as in passwords; words have neither."""
+    if len(value) < 5 or value.isalpha() or is_number_like(value):
+        return False
+    letters = any(map(str.isalpha, value))
+    digits = any(map(str.isdigit, value))
+    return (letters and digits) or (_INNER_SYMBOL.search(value) is not None and (letters or digits))
+
+
+def is_mixed_value(_found: re.Match[str], value: str) -> bool:
+    return is_mixed(value)
+
+
+def is_random(value: str, *, min_chars: int = 16) -> bool:
+    """True for a run of characters that no person would have chosen: an unlabelled key."""
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or SNAKE_OR_KEBAB.fullmatch(value[:128]):
+        return False
+    # A bounded part is enough to judge a value of any length.
+    start = value[:128]
+    digits = sum(map(str.isdigit, start))
+    if not digits or digits == len(start):
+        return False
+    if digits >= 2 and _LONG_PIECE.search(start):
+        return True
+    return class_changes(start) >= 0.3 or _HEX.fullmatch(start) is not None
+
+
+def is_issued(value: str) -> bool:
+    """True for a run of 16 letters and digits or more, or a UUID: what a service gives out as a key."""
+    found = _ISSUED.search(value[:256])
+    return found is not None and sum(map(str.isdigit, found[0])) >= 2 and not _CODE_NAME.search(value[:256])
+
+
+def class_changes(value: str) -> float:
+    """Return the share of neighbours of different class (lower case, capital, digit, other), 0 to 1."""
+    start = value[:256]
+    return len(_CLASS_CHANGE.findall(start)) / max(len(start) - 1, 1)
+
+
+def longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
+
+
+def is_word(value: str) -> bool:
+    """True for a word with which a sentence continues, such as "required" or "stored"."""
+    low = value.lower().strip("'’")
+    return low in _SENTENCE_WORDS or low in _TYPES or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
+
+
+def is_address(value: str) -> bool:
+    """True for ``name@host``."""
+    return _ADDRESS.fullmatch(value) is not None
+
+
+def is_expression(value: str) -> bool:
+    """True for code: a call, an index, a dotted name, an argument with its name."""
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
+
+
+def strip_punctuation(value: str) -> str:
+    """Return the value without the punctuation of the sentence behind it."""
+    return value.rstrip(".,;:)]}\"'`*>").rstrip("\\")
