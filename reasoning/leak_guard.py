@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reasoning.redaction import DEFAULT, RedactionPolicy, Redactor, clean
+from reasoning.redaction import DEFAULT, RedactionPolicy, Redactor
 from reasoning.scratchpad import Scratchpad
+from reasoning.unseen import clean
 
 RUN_WORDS = 6
 WINDOW_CHARS = 2_000  # a bullet is a line; what is longer is judged, and shown, by its start

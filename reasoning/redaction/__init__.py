@@ -16,7 +16,7 @@ from reasoning.redaction.policy import (
 )
 from reasoning.redaction.private_text import mask_private
 from reasoning.redaction.redactor import REPEAT, Redactor, redact_args, redact_text, redact_trace
-from reasoning.redaction.stream import UNSEEN, ShownMask, StreamCleaner, StreamRedactor, clean
+from reasoning.redaction.stream import ShownMask, StreamRedactor
 
 __all__ = [
     "DEFAULT",
@@ -25,16 +25,13 @@ __all__ = [
     "SECRETS_ONLY",
     "TRUNCATED",
     "UNAVAILABLE",
-    "UNSEEN",
     "KeyKind",
     "RedactionPolicy",
     "Redactor",
     "SafeText",
     "ShownMask",
-    "StreamCleaner",
     "StreamRedactor",
     "classify",
-    "clean",
     "mask_private",
     "redact_args",
     "redact_text",

@@ -14,7 +14,7 @@ from typing import Final
 from reasoning.delimiters.headings import ScratchpadHeadings
 from reasoning.delimiters.tags import Tag, TagScanner, Token, blunt
 from reasoning.redaction.policy import REDACTED
-from reasoning.redaction.stream import clean
+from reasoning.unseen import clean
 
 _MAX_ROUNDS: Final = 4
 # Nearly no argument has any of these.

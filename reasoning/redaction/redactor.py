@@ -23,7 +23,9 @@ from reasoning.redaction.policy import (
     mark_safe_text,
 )
 from reasoning.redaction.private_text import mask_private
-from reasoning.redaction.stream import MAX_HELD, StreamRedactor, clean, rule_book
+from reasoning.redaction.rule_book import rule_book
+from reasoning.redaction.stream import MAX_HELD, StreamRedactor
+from reasoning.unseen import clean
 
 _OMITTED_STEP_BYTES = 96  # of the last step, which counts what was left out
 REPEAT: Final = "repeat"  # the kind under which ``remove_repeats`` is counted

@@ -14,13 +14,13 @@ from typing import Any
 from reasoning.delimiters.headings import ScratchpadHeadings
 from reasoning.delimiters.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.deltas import Channel, Delta
-from reasoning.redaction import UNSEEN, StreamCleaner
 from reasoning.scratchpad import Scratchpad
 from reasoning.services.thinking_formats import ThinkingFormat
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState, is_blank
 from reasoning.stream.surrogates import SurrogateJoiner
 from reasoning.stream.think_blocks import ThinkTagParser
 from reasoning.stream.tool_calls import ToolCallReader, mappings_in
+from reasoning.unseen import UNSEEN, StreamCleaner
 
 NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")
 THINKING_FIELDS = (*NATIVE_FIELDS, "reasoning_details")  # all that a delta may have

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, StreamRedactor, classify, redact_text
-from reasoning.redaction.stream import RuleBook
+from reasoning.redaction.rule_book import RuleBook
 from tests.reasoning.redaction_samples import (
     INNOCENT,
     KNOWN_MISSES,
@@ -234,7 +234,7 @@ def fail(*_: object, **__: object) -> None:
 
 def test_failure_shows_unavailable(monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr("reasoning.redaction.stream.RuleBook.find", fail)
+        patched.setattr("reasoning.redaction.rule_book.RuleBook.find", fail)
         assert redact_text("password=hunter2") == "[unavailable]"
     monkeypatch.setattr("reasoning.redaction.redactor.StreamRedactor", fail)
     assert redact_text("password=hunter2") == "[unavailable]"

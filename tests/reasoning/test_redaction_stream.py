@@ -243,7 +243,7 @@ def fail(*_: object) -> None:
 
 
 def test_failed_stream_shows_unavailable_once(monkeypatch):
-    monkeypatch.setattr("reasoning.redaction.stream.RuleBook.find", fail)
+    monkeypatch.setattr("reasoning.redaction.rule_book.RuleBook.find", fail)
 
     assert streamed("fine then password=hunter2 hunter2 " + "hunter2 " * 1_000, [7]) == "fine then [unavailable]"
 
@@ -251,7 +251,7 @@ def test_failed_stream_shows_unavailable_once(monkeypatch):
 def test_word_that_cannot_be_examined_is_held(monkeypatch):
     stream = StreamRedactor()
     stream.feed("so it hunter2")
-    monkeypatch.setattr("reasoning.redaction.stream.RuleBook.triggers_in", fail)
+    monkeypatch.setattr("reasoning.redaction.rule_book.RuleBook.triggers_in", fail)
 
     assert stream.end_word() == ""
     assert stream.flush() == "[unavailable]"

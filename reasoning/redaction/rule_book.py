@@ -1,0 +1,193 @@
+"""Which triggers a text contains, and what the rules of these triggers find in their windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
+from reasoning.redaction.policy import REDACTED
+from reasoning.redaction.rules import WORD, Rule, Span, Trigger, merge_spans
+from reasoning.redaction.tokens import BLOCK_HINT, find_cut_token
+from reasoning.redaction.values import IDEOGRAPHS, lower_case
+
+_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]++|[{IDEOGRAPHS}]")
+_REST_OF_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]*+")
+# A word of letters with its punctuation has no shape, and is itself the only name in it.
+_PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{0,24})[.,:;!?%)*\"']{0,3}")
+_PLAIN_NUMBER = re.compile(
+    r"[\"'(\[]?(?:19|20)\d\d-[01]\d-[0-3]\d[T_][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?[\"')\],:]{0,3}"
+    r"|[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
+)
+_MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
+_HUMP = re.compile("[a-z][A-Z]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
+_MARK = re.compile(r"\[redacted\]?")
+_MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
+_REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
+_ESCAPED_BREAK = re.compile(r"\\[nrt]")
+_JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
+
+
+class SeenTrigger(NamedTuple):
+    """A trigger, where its own text begins and ends, and where the word begins that holds it."""
+
+    start: int
+    end: int
+    word_start: int
+    trigger: Trigger
+
+
+class Window(NamedTuple):
+    """What belongs to a trigger of this name, its whole words from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    name: str
+
+
+class RuleBook:
+    """The rules and triggers of a policy. Holds no text; one serves all streams."""
+
+    def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
+        self._rules = tuple(rules)
+        self.rule_triggers = frozenset().union(*(rule.triggers for rule in self._rules))
+        self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
+        self._by_word: dict[str, list[Trigger]] = {}
+        self._stems: list[tuple[re.Pattern[str], Trigger]] = []
+        self._shapes: dict[frozenset[str], list[tuple[re.Pattern[str], Trigger]]] = {}  # by their marks
+        for trigger in triggers:
+            for word in trigger.words:
+                self._by_word.setdefault(word, []).append(trigger)
+            if trigger.stems:
+                self._stems.append((re.compile(trigger.stems), trigger))
+            if trigger.shape:
+                shapes = self._shapes.setdefault(frozenset(trigger.marks), [])
+                shapes.append((re.compile(trigger.shape), trigger))
+        # Most words have none of them: one search for all is enough for these.
+        self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
+        self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
+
+    def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> Iterator[SeenTrigger]:
+        """Yield the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
+        for found in _WORD.finditer(text, start, end):
+            word = found.group()
+            triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else self._triggers_of(word)
+            for first, last, one in triggers:
+                place = base + found.start()
+                yield SeenTrigger(place + first, place + last, place, one)
+
+    def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+        """Return where the triggers of a word begin and end in it, but for those whose windows are known to be idle."""
+        return [one for one in self._all_triggers_of(word) if not is_idle(word, *one[1:])]
+
+    def _all_triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+        if plain := _PLAIN_WORD.fullmatch(word):
+            low = word.lower()
+            triggers = [*self._by_word.get(plain[1].lower(), ())]
+            if self._stem.search(low):
+                triggers += [trigger for stem, trigger in self._stems if stem.search(low)]
+            return [(*plain.span(1), one) for one in triggers]
+        if _PLAIN_NUMBER.fullmatch(word):
+            return []
+        low = _ESCAPED_BREAK.sub("  ", lower_case(word))
+        places = [
+            (trigger, one)
+            for one in (*_LETTERS.finditer(low), *(_PART_OF_NAME.finditer(word) if _HUMP.search(word) else ()))
+            for trigger in self._by_word.get(one.group().lower(), ())  # "contactPhone" has the trigger "phone"
+        ]
+        if self._stem.search(low):
+            places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
+        signs = set(word)
+        for marks, shapes in self._shapes.items():
+            if not marks.isdisjoint(signs):
+                places += [(trigger, one) for shape, trigger in shapes for one in shape.finditer(word)]
+        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        for trigger, one in places:
+            spans_of.setdefault(trigger, []).append(one.span())
+        # All windows of a trigger begin with the word, and those of its first and its last place end last.
+        found = [(*span, trigger) for trigger, spans in spans_of.items() for span in {min(spans), max(spans)}]
+        found.sort(key=lambda one: one[:2])
+        return found
+
+    def is_plain(self, text: str) -> bool:
+        """True for a short text in which no rule has to look."""
+        first = next(self.triggers_in(text, 0, len(text)), None)
+        return first is None and not (BLOCK_HINT.search(text) or find_cut_token(text))
+
+    def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
+        """Return what the rules of the triggers find in their windows, in order and without overlaps."""
+        found: list[Span] = []
+        names = frozenset(window.name for window in windows)
+        if names not in self._rules_of:
+            self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
+        pieces: dict[frozenset[str], list[tuple[str, int]]] = {}  # where rules with these triggers look
+        for rule in self._rules_of[names]:
+            if rule.triggers not in pieces:
+                places = joined([window[:2] for window in windows if window.name in rule.triggers])
+                pieces[rule.triggers] = [(text[:end], start) for start, end in places]
+            for piece, start in pieces[rule.triggers]:
+                if rule.needs is None or rule.needs.search(piece, start):
+                    for span in rule.find(piece, start):
+                        if masked := whole_secret(text, span):
+                            found.append(masked._replace(rule=rule.name))
+        return merge_spans(found)
+
+
+def is_idle(word: str, end: int, trigger: Trigger) -> bool:
+    """True where the window of a trigger that ends at ``end`` ends in its word, without what it needs.
+
+    A column, too, may follow a comma: in the next word.
+    """
+    if trigger.needs is None or trigger.window is WORD:
+        return False
+    window = trigger.window.match(word, end, end + trigger.max_chars)
+    window_end = window.end() if window else end
+    return word[window_end : window_end + 1] not in (*",;", "") and not trigger.needs.search(word, 0, window_end)
+
+
+def whole_secret(text: str, span: Span) -> Span | None:
+    """Return the span of all that has to be masked with a finding; None for what was masked before."""
+    # What is little more than a mask stays, or a second redaction would find more than the first. A mask that somebody
+    # wrote beside a secret doesn't save it.
+    value = text[span.start : span.end]
+    if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
+        value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
+        span = span._replace(end=span.start + len(value))
+    if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
+        return None
+    rest = _REST_OF_RUN.match(text, span.end)
+    if rest and span.kind != "email" and value[-1].isalnum():
+        span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
+    if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
+        span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
+    return span
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans, which are in order, as one where they overlap."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        if whole and start < whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end))
+        else:
+            whole.append((start, end))
+    return whole
+
+
+def whole_words(text: str, end: int, limit: int) -> int:
+    """Return where the word ends that goes on at ``end``."""
+    rest = _REST_OF_WORD.match(text, end, limit)
+    return rest.end() if rest else end
+
+
+@lru_cache(maxsize=2)
+def rule_book(*, personal: bool) -> RuleBook:
+    """Return the rules for secrets and, if asked for, personal data."""
+    rooms = [tokens, secrets, commands, tables, prose, *([personal_data] if personal else [])]
+    return RuleBook(
+        [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
+    )
