@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import REDACTED
-from reasoning.redaction.rules import WORD, Rule, Span, Trigger, merge_spans
+from reasoning.redaction.rules import Rule, Span, Trigger, merge_spans
 from reasoning.redaction.tokens import BLOCK_HINT, find_cut_token
 from reasoning.redaction.values import IDEOGRAPHS, lower_case
 
@@ -22,7 +22,6 @@ _PLAIN_NUMBER = re.compile(
     r"|[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
 _MAX_REMEMBERED = 18  # characters of a word: texts repeat short words, and keys are longer
-_HUMP = re.compile("[a-z][A-Z]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
@@ -55,7 +54,6 @@ class RuleBook:
     def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
         self.rule_triggers = frozenset().union(*(rule.triggers for rule in self._rules))
-        self._rules_of: dict[frozenset[str], tuple[Rule, ...]] = {}  # by the names of triggers
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
         self._shapes: dict[frozenset[str], list[tuple[re.Pattern[str], Trigger]]] = {}  # by their marks
@@ -81,10 +79,7 @@ class RuleBook:
                 yield SeenTrigger(place + first, place + last, place, one)
 
     def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
-        """Return where the triggers of a word begin and end in it, but for those whose windows are known to be idle."""
-        return [one for one in self._all_triggers_of(word) if not is_idle(word, *one[1:])]
-
-    def _all_triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+        """Return where the triggers of a word begin and end in it; each at its last place, whose window ends last."""
         if plain := _PLAIN_WORD.fullmatch(word):
             low = word.lower()
             triggers = [*self._by_word.get(plain[1].lower(), ())]
@@ -96,7 +91,7 @@ class RuleBook:
         low = _ESCAPED_BREAK.sub("  ", lower_case(word))
         places = [
             (trigger, one)
-            for one in (*_LETTERS.finditer(low), *(_PART_OF_NAME.finditer(word) if _HUMP.search(word) else ()))
+            for one in (*_LETTERS.finditer(low), *_PART_OF_NAME.finditer(word))
             for trigger in self._by_word.get(one.group().lower(), ())  # "contactPhone" has the trigger "phone"
         ]
         if self._stem.search(low):
@@ -105,13 +100,10 @@ class RuleBook:
         for marks, shapes in self._shapes.items():
             if not marks.isdisjoint(signs):
                 places += [(trigger, one) for shape, trigger in shapes for one in shape.finditer(word)]
-        spans_of: dict[Trigger, list[tuple[int, int]]] = {}
+        last: dict[Trigger, tuple[int, int]] = {}
         for trigger, one in places:
-            spans_of.setdefault(trigger, []).append(one.span())
-        # All windows of a trigger begin with the word, and those of its first and its last place end last.
-        found = [(*span, trigger) for trigger, spans in spans_of.items() for span in {min(spans), max(spans)}]
-        found.sort(key=lambda one: one[:2])
-        return found
+            last[trigger] = max(last.get(trigger, (0, 0)), one.span())
+        return sorted(((*span, trigger) for trigger, span in last.items()), key=lambda one: one[:2])
 
     def is_plain(self, text: str) -> bool:
         """True for a short text in which no rule has to look."""
@@ -121,32 +113,16 @@ class RuleBook:
     def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
         """Return what the rules of the triggers find in their windows, in order and without overlaps."""
         found: list[Span] = []
-        names = frozenset(window.name for window in windows)
-        if names not in self._rules_of:
-            self._rules_of[names] = tuple(rule for rule in self._rules if not names.isdisjoint(rule.triggers))
-        pieces: dict[frozenset[str], list[tuple[str, int]]] = {}  # where rules with these triggers look
-        for rule in self._rules_of[names]:
-            if rule.triggers not in pieces:
-                places = joined([window[:2] for window in windows if window.name in rule.triggers])
-                pieces[rule.triggers] = [(text[:end], start) for start, end in places]
-            for piece, start in pieces[rule.triggers]:
+        names = {window.name for window in windows}
+        for rule in self._rules:
+            if names.isdisjoint(rule.triggers):
+                continue
+            for start, end in joined([window[:2] for window in windows if window.name in rule.triggers]):
+                piece = text[:end]
                 if rule.needs is None or rule.needs.search(piece, start):
-                    for span in rule.find(piece, start):
-                        if masked := whole_secret(text, span):
-                            found.append(masked._replace(rule=rule.name))
+                    masked = (whole_secret(text, span) for span in rule.find(piece, start))
+                    found += [span._replace(rule=rule.name) for span in masked if span]
         return merge_spans(found)
-
-
-def is_idle(word: str, end: int, trigger: Trigger) -> bool:
-    """True where the window of a trigger that ends at ``end`` ends in its word, without what it needs.
-
-    A column, too, may follow a comma: in the next word.
-    """
-    if trigger.needs is None or trigger.window is WORD:
-        return False
-    window = trigger.window.match(word, end, end + trigger.max_chars)
-    window_end = window.end() if window else end
-    return word[window_end : window_end + 1] not in (*",;", "") and not trigger.needs.search(word, 0, window_end)
 
 
 def whole_secret(text: str, span: Span) -> Span | None:
