@@ -39,6 +39,7 @@ _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
+_NEVER = re.compile(r"(?!)")  # after a failure
 
 
 class ShownMask(NamedTuple):
@@ -85,9 +86,8 @@ class StreamRedactor:
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
         self._in_string = False  # whether the held part of a JSON text begins in a string
         self._cleaner = StreamCleaner()
-        self._has_failed = False
-        self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
-        self._depth = 0  # of the dropped section: how many closers are missing to its end
+        # What ends the part that is dropped now, and the parts around it: a key block, a section, an endless secret.
+        self._closers: list[re.Pattern[str]] = []
         self._restart("")
 
     def _restart(self, held: str) -> None:
@@ -98,13 +98,12 @@ class StreamRedactor:
         self._seen: deque[SeenTrigger] = deque()  # triggers whose windows may be open
         self._qualifier: SeenTrigger | None = None  # of the last word with triggers
         self._is_before_block = False  # whether a block may begin where the scanned part ends
-        self._passed_block = False  # whether the one there turned out to be none
 
     def feed(self, text: str) -> str:
         """Accept a piece and return what may be shown by now."""
         shown = self._cleaner.feed(text)
         out, at = [], 0
-        while at < len(shown) and not self._has_failed:
+        while at < len(shown):
             # A window that is too long to hold is cut as soon as it is, so at the same place for every chunking.
             room = min(max(MAX_HELD + 1 - len(self._held), 1), _PIECE)
             out.append(self._take(shown[at : at + room]))
@@ -118,14 +117,14 @@ class StreamRedactor:
             if rest := start.lstrip("["):
                 is_section = start[0] == "[" and rest[0].isalpha()  # of an INI file
                 self._is_json = start[0] in "{[" and not is_section
-        if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(piece):
+        if not self._closers and len(self._held) <= MAX_HELD and not _BREAK.search(piece):
             return ""  # within a word
         return self._drain(is_final=False)
 
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
-        self._held += "" if self._has_failed else self._cleaner.feed("", is_final=True)
-        if self._closer is None and (cut := find_cut_token(self._held)):
+        self._held += self._cleaner.feed("", is_final=True)
+        if not self._closers and (cut := find_cut_token(self._held)):
             self._record([cut._replace(rule="token at the end of the text")])
             self._held = self._held[: cut.start] + REDACTED + self._held[cut.end :]
             self.counts["secret"] += 1
@@ -140,19 +139,10 @@ class StreamRedactor:
         return shown
 
     def end_word(self) -> str:
-        """Release the held word, unless something private may begin in it: a blank follows, if anything does."""
-        held = self._held
-        if not held or self._seen or self._closer is not None or self._has_failed:
+        """Release what is held, unless something private may begin in it: a blank follows, if anything does."""
+        if self._closers or self._is_json is None or BLOCK_HINT.search(self._held) or find_cut_token(self._held):
             return ""
-        try:
-            if not self._book.is_plain(held):
-                return ""
-        except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
-            return ""
-        shown = self._consume(len(held))
-        self._shown_chars += len(shown)
-        self._restart("")
-        return shown
+        return self._drain(is_final=False, is_word_end=True)
 
     def _consume(self, count: int) -> str:
         """Remove the first characters of the held text, and return them."""
@@ -163,14 +153,14 @@ class StreamRedactor:
             self._in_string ^= _ESCAPED.sub("", consumed).count('"') % 2 == 1
         return consumed
 
-    def _drain(self, *, is_final: bool) -> str:
+    def _drain(self, *, is_final: bool, is_word_end: bool = False) -> str:
         out: list[str] = []
         try:
-            while not self._has_failed and self._advance(out, is_final=is_final):
+            while self._advance(out, is_final=is_final, is_word_end=is_word_end):
                 pass
         except Exception:  # noqa: BLE001 - whatever went wrong, the text must not pass
-            self._has_failed = True
             self._restart("")
+            self._closers = [_NEVER]
             out.append(UNAVAILABLE)
         return "".join(out)
 
@@ -189,11 +179,11 @@ class StreamRedactor:
         held += [ShownMask(base + span.start, span.rule) for span in spans]
         self._masks += sorted(ShownMask(base + moved(one.start - base, spans), one.rule) for one in held)
 
-    def _advance(self, out: list[str], *, is_final: bool) -> bool:
+    def _advance(self, out: list[str], *, is_final: bool, is_word_end: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
-        if self._closer is not None:
-            return self._drop_block(self._closer)
-        self._scan(is_final=is_final)
+        if self._closers:
+            return self._drop_block()
+        self._scan(is_word_end=is_final or is_word_end)
         windows: list[Window] | None = []
         while self._seen and windows is not None and not windows:
             plain_end = max(self._seen[0].word_start - self._released, 0)
@@ -212,10 +202,10 @@ class StreamRedactor:
             return True
         return False
 
-    def _scan(self, *, is_final: bool) -> None:
+    def _scan(self, *, is_word_end: bool) -> None:
         """Look for triggers in the words that are complete, up to a block, or a word that is too long to hold."""
         last_break = _LAST_BREAK.match(self._held, self._scanned)
-        end = len(self._held) if is_final else last_break.end() if last_break else 0
+        end = len(self._held) if is_word_end else last_break.end() if last_break else 0
         if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, self._scanned)):
             end = min(end, long_word.start())
         self._see(end)
@@ -223,9 +213,8 @@ class StreamRedactor:
     def _see(self, end: int) -> None:
         if end <= self._scanned or self._is_before_block:
             return
-        if block := BLOCK_HINT.search(self._held, self._scanned + self._passed_block, end):
+        if block := BLOCK_HINT.search(self._held, self._scanned, end):
             end, self._is_before_block = block.start(), True
-        self._passed_block = False
         for one in self._book.triggers_in(self._held, self._scanned, end, base=self._released):
             before = self._qualifier
             if before and before.word_start >= self._released:
@@ -344,24 +333,24 @@ class StreamRedactor:
             self.counts["secret"] += 1
             self._consume(block.end())
             self._restart(self._held)
-            self._closer, self._depth = BLOCK_END[str(block.lastgroup)], 1
+            self._closers = [BLOCK_END[str(block.lastgroup)]]
         else:
-            self._passed_block = True
+            self._emit(out, self._consume(1))  # what is left looks like no block
         return True
 
-    def _drop_block(self, closer: re.Pattern[str]) -> bool:
-        found = closer.search(self._held)
-        end = found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0)
-        self._consume(end)
+    def _drop_block(self) -> bool:
+        found = self._closers[-1].search(self._held)
+        self._consume(found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0))
         self._restart(self._held)
-        if found:
-            self._depth += 1 if found.lastgroup == "nested" else -1
-        self._closer = closer if self._depth else None
+        if found and found.lastgroup == "nested":
+            self._closers.append(self._closers[-1])
+        elif found:
+            self._closers.pop()
         return found is not None
 
     def _force(self, out: list[str]) -> None:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
-        if BLOCK_HINT.search(self._held, self._scanned + self._passed_block, MAX_HELD):
+        if BLOCK_HINT.search(self._held, self._scanned, MAX_HELD):
             self._see(MAX_HELD)
         if self._is_before_block and self._scanned <= MAX_HELD:
             return  # all windows end at the block
@@ -380,4 +369,4 @@ class StreamRedactor:
         self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:
-            self._closer, self._depth = _LINE_END if any(window.name == "header" for window in windows) else _RUN_END, 1
+            self._closers = [_LINE_END if any(window.name == "header" for window in windows) else _RUN_END]
