@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 
 from reasoning.redaction.classify import KeyKind, classify
-from reasoning.redaction.rules import Rule, Trigger, next_words, pattern_rule
+from reasoning.redaction.rules import Trigger, next_words, pattern_rule
 from reasoning.redaction.values import MIXED_SIGN, is_mixed, is_mixed_value, is_number_like, is_word, wordset
 
 
-def command_rule(name: str, examples: tuple[str, str], pattern: str, needs: str = "") -> Rule:
-    """Make a rule for a command line; ports and versions are no passwords."""
-    return pattern_rule(
-        name,
-        "flag command",
-        examples,
-        pattern,
-        accept=lambda found, _value: not is_number_like(found["value"]),
-        needs=needs,
-    )
+def is_no_number(found: re.Match[str], _value: str) -> bool:
+    """True for what is no port and no version."""
+    return not is_number_like(found["value"])
 
 
 # Programs that accept a password on their command line.
@@ -54,46 +47,58 @@ RULES = (
         r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
         r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@",
     ),
-    command_rule(
+    pattern_rule(
         "user of a command",
+        "flag command",
         ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
         # curl -u user:password, smbclient -U domain\user%password.
         r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
         r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
+        accept=is_no_number,
         needs=r"-[uU]|-user",
     ),
-    command_rule(
+    pattern_rule(
         "password behind -p",
+        "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
         r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        accept=is_no_number,
         needs=r"-p",
     ),
-    command_rule(
+    pattern_rule(
         "command with a password",
+        "flag command",
         ("zip -P {password} out.zip a.txt", "zip -r out.zip dir | mysql -u root -p shop | openssl rand -hex 32"),
         r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-(?:[kK]|hmac)[ ]"
         r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}(?:community|[^\n|]{0,80}?-[cAX]))[ ]{1,4}"
         r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
         r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login|user(?:add|mod))\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
+        accept=is_no_number,
     ),
-    command_rule(
+    pattern_rule(
         "secret in a pipe",
+        "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
+        accept=is_no_number,
         needs=r"[|>]",
     ),
-    command_rule(
+    pattern_rule(
         "here string",
+        "flag command",
         ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
         r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
+        accept=is_no_number,
         needs=r"<<<",
     ),
-    command_rule(
+    pattern_rule(
         "password behind a user",
+        "flag command",
         ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
         r"(?:runas|rabbitmqctl)[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
+        accept=is_no_number,
         needs=r"runas|rabbit",
     ),
     pattern_rule(

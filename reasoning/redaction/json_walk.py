@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, time
@@ -23,6 +22,7 @@ from uuid import UUID
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.personal_data import is_labelled
 from reasoning.redaction.policy import CYCLE, REDACTED, TOO_DEEP, TRUNCATED, VECTOR, RedactionPolicy
+from reasoning.redaction.truncate import truncate
 from reasoning.redaction.values import class_changes, is_inert, is_issued, is_mixed
 
 Json = Any
@@ -35,51 +35,8 @@ _NUMBERS = re.compile(
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])(?:data:[\w./+\-;]{1,64},)?[A-Za-z0-9+/\-_]{256,}+={0,2}")
 _NOTE = re.compile(r"\[(?:text, \d+ characters?|list, \d+ items?|object, \d+ keys?|number|boolean|nothing|redacted)\]")
 _MAX_INTEGER_BITS = 256
+_LABELLED_CHARS = 256  # of a value that a label may be beside
 _MARK_BYTES = 24
-
-_MARK = re.compile(r"\[[a-z]{2,12}(?: \d+ chars)?\]|\*\*\*@")
-_LOOK_BACK = 32
-_MAX_CUTS = 4
-
-
-def truncate(text: str, limit: int, redact: Callable[[str], str]) -> str:
-    """Return at most ``limit`` characters of redacted text, and a suffix where something was cut off.
-
-    What was cut before stays. A cut that changes what the end means (half a number, a name without its mask) moves back
-    to a white space until redacting the result changes nothing.
-    """
-    if len(text) <= limit or (text.endswith(TRUNCATED) and len(text) <= limit + len(TRUNCATED)):
-        return text
-    end = outside_mark(text, character_boundary(text, limit))
-    for _ in range(_MAX_CUTS):
-        short = text[:end] + TRUNCATED
-        if redact(short) == short:
-            return short
-        end = outside_mark(text, max(text.rfind(" ", 0, max(end, 0)), 0))
-    return TRUNCATED
-
-
-def outside_mark(text: str, end: int) -> int:
-    """Move a cut out of a mask, to its beginning."""
-    for found in _MARK.finditer(text, max(end - _LOOK_BACK, 0), end + _LOOK_BACK):
-        if found.start() < end < found.end():
-            return found.start()
-    return end
-
-
-def character_boundary(text: str, end: int) -> int:
-    """Move a cut back out of a sequence that is displayed as one character."""
-
-    def joins(char: str) -> bool:
-        return (
-            char == "\u200d" or "\U0001f3fb" <= char <= "\U0001f3ff" or unicodedata.category(char) in ("Mn", "Me", "Mc")
-        )
-
-    first = max(end - _LOOK_BACK, 0)
-    while end > first and (joins(text[end]) or text[end - 1] == "\u200d"):
-        end -= 1
-    flags = re.compile("[\U0001f1e6-\U0001f1ff]*").match(text[:end][::-1])  # a flag is a pair of letters
-    return end - len(flags.group()) % 2 if flags and "\U0001f1e6" <= text[end] <= "\U0001f1ff" else end
 
 
 def json_bytes(value: object) -> int:
@@ -103,7 +60,8 @@ class JsonWalk:
     def value(self, value: object, *, depth: int = 0, kind: KeyKind = KeyKind.NONE, name: str = "") -> Json:
         """Return the JSON value to show for ``value`` under a key of ``kind`` with this ``name``."""
         self._nodes_left -= 1
-        if name and self._policy.personal and is_labelled(name, short_text(value)):
+        is_text = isinstance(value, (str, int)) and not isinstance(value, bool)
+        if name and is_text and self._policy.personal and is_labelled(name, key_text(value)[:_LABELLED_CHARS]):
             return self.spend(self.mask("pii"))
         if kind is not KeyKind.NONE and (masked := self.mask_by_key(value, kind)) is not None:
             return self.spend(masked)
@@ -183,7 +141,9 @@ class JsonWalk:
     def array(self, value: Any, depth: int, kind: KeyKind, label: str) -> Json:
         # Sets have no order; sorted, one value gives one JSON.
         items = (
-            value if isinstance(value, Sequence) else sorted(value, key=lambda item: (type(item).__name__, plain(item)))
+            value
+            if isinstance(value, Sequence)
+            else sorted(value, key=lambda item: (type(item).__name__, key_text(item)))
         )
         if self.is_vector(items, kind):
             self._counts["vector"] += 1
@@ -296,18 +256,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def short_text(value: object) -> str:
-    """Return the text of a string or a number that a label may be beside, "" for anything else."""
-    match value:
-        case bool():
-            return ""
-        case str():
-            return str.__str__(value)[:256]
-        case int() if value.bit_length() <= _MAX_INTEGER_BITS:
-            return str(int(value))
-    return ""
-
-
 def looks_secret(value: str) -> bool:
     return not is_inert(value) and " " not in value and len(value) >= 8 and is_mixed(value)
 
@@ -322,6 +270,7 @@ def kind_by_sibling(value: Mapping[Any, Any]) -> KeyKind:
 
 
 def key_text(key: object) -> str:
+    """Return the text of a key or another simple value. Objects with a ``__str__`` of their own are not asked."""
     match key:
         case str():
             return str.__str__(key)
@@ -334,8 +283,3 @@ def key_text(key: object) -> str:
         case float():
             return str(float(key))
     return f"[{type(key).__name__[:64]}]"
-
-
-def plain(item: object) -> str:
-    """Return what sorts an item of a set; objects with a ``__str__`` of their own are not asked."""
-    return str(item)[:64] if isinstance(item, (str, int, float)) and not isinstance(item, Enum) else ""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from reasoning.redaction.policy import REDACTED
 from reasoning.redaction.values import is_inert, strip_punctuation
 
-# Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that the window of the
-# beginning of a text is the beginning of the window of the whole text.
+# Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that more text can only
+# make a window longer.
 WORD = re.compile(r"\S*+")
 
 

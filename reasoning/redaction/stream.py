@@ -1,10 +1,10 @@
 """Redaction of text that arrives in pieces; whole texts are redacted by the same machine.
 
-Each trigger in the text has a window: what may belong to its finding. When the windows of a word are complete, with
-those that begin in them, each rule runs once on the joined windows of its own triggers, and what it finds is masked at
-once. Text is released up to the first trigger whose window is still open. Where a window ends depends on the content
-alone, so feeding text in pieces gives the same output as feeding it at once. At most ``MAX_HELD`` characters are held:
-of an endless window all but the last ``OVERLAP`` characters are released, redacted.
+Each trigger in the text has a window: what may belong to its finding. Text is held from the first trigger on whose
+window is still open. A word is decided when its windows, and those of the triggers inside them, have ended: each rule
+runs once on the joined windows of its own triggers, and what it finds is masked. Where a window ends depends on the
+content alone, so feeding text in pieces gives the same output as feeding it at once. At most ``MAX_HELD`` characters
+are held: of a longer window all but the last ``OVERLAP`` characters are released, redacted.
 On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
@@ -15,11 +15,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from reasoning.redaction.blocks import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START
 from reasoning.redaction.cut_off import without_cut_secret
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.rule_book import SeenTrigger, Window, joined, rule_book, whole_words
 from reasoning.redaction.rules import Span, Trigger, apply_spans
-from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
+from reasoning.redaction.tokens import find_cut_token
 from reasoning.redaction.values import IDEOGRAPHS
 from reasoning.unseen import StreamCleaner
 
@@ -93,11 +94,11 @@ class StreamRedactor:
     def _restart(self, held: str) -> None:
         """Hold ``held``, and forget what was seen before."""
         self._held = held
-        self._scanned = 0  # how much of the held text was searched for triggers
-        self._released = 0  # how much was released since the restart: places of triggers count from there
-        self._seen: deque[SeenTrigger] = deque()  # triggers whose windows may be open
+        self._searched = 0  # how much of the held text was searched for triggers
+        self._offset = 0  # of the held text since the restart: the places of triggers count from there
+        self._open_triggers: deque[SeenTrigger] = deque()  # triggers whose windows may be open
         self._qualifier: SeenTrigger | None = None  # of the last word with triggers
-        self._is_before_block = False  # whether a block may begin where the scanned part ends
+        self._is_before_block = False  # whether a block may begin where the searched part ends
 
     def feed(self, text: str) -> str:
         """Accept a piece and return what may be shown by now."""
@@ -147,8 +148,8 @@ class StreamRedactor:
     def _consume(self, count: int) -> str:
         """Remove the first characters of the held text, and return them."""
         consumed, self._held = self._held[:count], self._held[count:]
-        self._released += count
-        self._scanned = max(self._scanned - count, 0)
+        self._offset += count
+        self._searched = max(self._searched - count, 0)
         if self._is_json:
             self._in_string ^= _ESCAPED.sub("", consumed).count('"') % 2 == 1
         return consumed
@@ -184,59 +185,66 @@ class StreamRedactor:
         if self._closers:
             return self._drop_block()
         self._scan(is_word_end=is_final or is_word_end)
-        windows: list[Window] | None = []
-        while self._seen and windows is not None and not windows:
-            plain_end = max(self._seen[0].word_start - self._released, 0)
-            windows = self._complete_windows(plain_end, is_final=is_final)
-        if not self._seen and not windows:
-            plain_end = self._scanned
+        plain_end, windows = self._next_windows(is_final=is_final)
         if plain_end:
             self._emit(out, self._consume(plain_end))
         if windows:
             self._redact_windows([Window(start - plain_end, end - plain_end, name) for start, end, name in windows])
             return True
-        if not self._seen and self._is_before_block:
+        if not self._open_triggers and self._is_before_block:
             return self._open_block(out, is_final=is_final)
-        if len(self._held) > MAX_HELD and (self._seen or not self._scanned):
-            self._force(out)
+        if len(self._held) > MAX_HELD and (self._open_triggers or not self._searched):
+            self._release_overlong(out)
             return True
         return False
 
     def _scan(self, *, is_word_end: bool) -> None:
-        """Look for triggers in the words that are complete, up to a block, or a word that is too long to hold."""
-        last_break = _LAST_BREAK.match(self._held, self._scanned)
+        """Look for triggers in the words that are complete, up to one that is too long to hold."""
+        last_break = _LAST_BREAK.match(self._held, self._searched)
         end = len(self._held) if is_word_end else last_break.end() if last_break else 0
-        if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, self._scanned)):
+        if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, self._searched)):
             end = min(end, long_word.start())
-        self._see(end)
+        self._search(end)
 
-    def _see(self, end: int) -> None:
-        if end <= self._scanned or self._is_before_block:
+    def _search(self, end: int) -> None:
+        """Look for triggers in the held text up to ``end``, or up to where a block may begin."""
+        if end <= self._searched or self._is_before_block:
             return
-        if block := BLOCK_HINT.search(self._held, self._scanned, end):
+        if block := BLOCK_HINT.search(self._held, self._searched, end):
             end, self._is_before_block = block.start(), True
-        for one in self._book.triggers_in(self._held, self._scanned, end, base=self._released):
+        for one in self._book.triggers_in(self._held, self._searched, end, base=self._offset):
             before = self._qualifier
-            if before and before.word_start >= self._released:
-                between = self._held[before.end - self._released : one.word_start - self._released]
+            if before and before.word_start >= self._offset:
+                between = self._held[before.end - self._offset : one.word_start - self._offset]
                 if between.strip(" -\n:`"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
                     is_near = one.word_start - before.word_start <= _MAX_QUALIFIER_CHARS
                     one = SeenTrigger(one.start, one.end, before.word_start if is_near else before.start, one.trigger)
-            self._seen.append(one)
+            self._open_triggers.append(one)
             if one.trigger.name == "qualifier":
                 self._qualifier = one
-        self._scanned = end
+        self._searched = end
+
+    def _next_windows(self, *, is_final: bool) -> tuple[int, list[Window]]:
+        """Return how much of the held text is plain, and the windows behind that: none while one of them may grow."""
+        while self._open_triggers:
+            plain_end = max(self._open_triggers[0].word_start - self._offset, 0)
+            windows = self._complete_windows(plain_end, is_final=is_final)
+            if windows is None:
+                return plain_end, []
+            if windows:
+                return plain_end, windows
+        return self._searched, []
 
     def _complete_windows(self, first: int, *, is_final: bool) -> list[Window] | None:
         """Take the triggers of the word at ``first`` and those in their windows; None while one of these may grow."""
-        limit = min(self._scanned, first + MAX_HELD)
-        is_complete = limit == self._scanned and (is_final or self._is_before_block)
+        limit = min(self._searched, first + MAX_HELD)
+        is_complete = limit == self._searched and (is_final or self._is_before_block)
         group_end = 0  # where the windows of the first word end
         end, ends = 0, []
-        for one in self._seen:
-            word_start = one.word_start - self._released
+        for one in self._open_triggers:
+            word_start = one.word_start - self._offset
             if word_start > first and not group_end:
                 group_end = end
             if 0 < group_end <= word_start:
@@ -247,13 +255,13 @@ class StreamRedactor:
                 return None
         if whole_words(self._held, end, limit) == limit and not is_complete:
             return None
-        return self._windows([(self._seen.popleft(), end) for end in ends], limit)
+        return self._windows([(self._open_triggers.popleft(), end) for end in ends], limit)
 
     def _windows(self, ends: Iterable[tuple[SeenTrigger, int]], limit: int) -> list[Window]:
         """Return the windows of triggers in which a rule may find something; what overlaps is one window."""
         spans_of: dict[Trigger, list[tuple[int, int]]] = {}
         for one, end in ends:
-            spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._released, 0), end))
+            spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._offset, 0), end))
         windows = []
         for trigger, spans in spans_of.items():
             for start, end in joined(spans) if trigger.name in self._book.rule_triggers else ():
@@ -262,7 +270,7 @@ class StreamRedactor:
         return sorted(windows)
 
     def _end_of(self, one: SeenTrigger, limit: int) -> int:
-        start = one.end - self._released
+        start = one.end - self._offset
         end = start + one.trigger.max_chars
         found = one.trigger.window.match(self._held, start, end if end < limit else limit)
         return found.end() if found else start
@@ -290,33 +298,33 @@ class StreamRedactor:
             ]
 
     def _is_cut(self, found: Span, names: set[str]) -> bool:
-        """True for what another trigger finds, where the end of the window cuts it off."""
-        for one in self._seen:
-            if one.word_start - self._released > found.start:
+        """True for a finding that ends with its window, where another trigger's window shows more of it."""
+        for one in self._open_triggers:
+            if one.word_start - self._offset > found.start:
                 break
-            is_before = self._released < one.word_start and one.end - self._released <= found.start
-            if is_before and one.trigger.name in names and self._end_of(one, self._scanned) > found.end:
+            is_before = self._offset < one.word_start and one.end - self._offset <= found.start
+            if is_before and one.trigger.name in names and self._end_of(one, self._searched) > found.end:
                 return True
         return False
 
     def _mask(self, spans: list[Span]) -> None:
         """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
         growth = moved(spans[-1].end, spans) - spans[-1].end
-        last = spans[-1].end + self._released
+        last = spans[-1].end + self._offset
 
         def place(before: int) -> int:
-            # The places behind stay: what all count from moves.
-            return moved(before - self._released, spans) + self._released - growth
+            # Behind the last mask places stay right, for the offset that they count from moves with the text.
+            return moved(before - self._offset, spans) + self._offset - growth
 
         before: list[SeenTrigger] = []
-        while self._seen and self._seen[0].word_start < last:
-            one = self._seen.popleft()
-            if not any(span.start <= one.start - self._released < span.end for span in spans):
+        while self._open_triggers and self._open_triggers[0].word_start < last:
+            one = self._open_triggers.popleft()
+            if not any(span.start <= one.start - self._offset < span.end for span in spans):
                 before.append(SeenTrigger(place(one.start), place(one.end), place(one.word_start), one.trigger))
-        self._seen.extendleft(reversed(before))
+        self._open_triggers.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
-        self._released -= growth
-        self._scanned += growth
+        self._offset -= growth
+        self._searched += growth
 
     def _open_block(self, out: list[str], *, is_final: bool) -> bool:
         """Begin to drop the key block or the ``<REDACTED>`` section with which the held text begins."""
@@ -348,14 +356,14 @@ class StreamRedactor:
             self._closers.pop()
         return found is not None
 
-    def _force(self, out: list[str]) -> None:
+    def _release_overlong(self, out: list[str]) -> None:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
-        if BLOCK_HINT.search(self._held, self._scanned, MAX_HELD):
-            self._see(MAX_HELD)
-        if self._is_before_block and self._scanned <= MAX_HELD:
+        if BLOCK_HINT.search(self._held, self._searched, MAX_HELD):
+            self._search(MAX_HELD)
+        if self._is_before_block and self._searched <= MAX_HELD:
             return  # all windows end at the block
         text = self._held[:MAX_HELD]
-        seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._released)
+        seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._offset)
         windows = self._windows(((one, self._end_of(one, MAX_HELD)) for one in seen), MAX_HELD)
         spans = self._book.find(text, windows)
         # The overlap lets a rule see the context of what comes next.

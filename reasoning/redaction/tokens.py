@@ -293,30 +293,6 @@ def find_cut_token(text: str) -> Span | None:
     return Span(*found.span()) if found and not is_inert(strip_punctuation(found.group())) else None
 
 
-# Sections that are removed from their opener to their end, or to the end of the text. What anybody may read, a whole
-# block of Base64, stays.
-_REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
-_PUBLIC = r"(?:[A-Z0-9]{1,8} ){0,2}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST)"
-_BASE64_LINE = r"(?:\r?\n|\\n)[ \t]{0,16}[A-Za-z0-9+/]"
-BLOCK_START = re.compile(
-    rf"(?P<redacted>{_REDACTED})"
-    r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"|PuTTY-User-Key-File-\d:)"
-    rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
-    rf"(?:\r?\n|\\n)[ \t]{{0,16}}-----END {_PUBLIC}-----)"
-)
-BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?=[\s>]|\Z)")
-OPEN_BLOCK_START = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
-    rf"|-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{0,76}}+={{0,2}}){{0,49}}+"
-    r"(?:\r|\\|-{1,5}[A-Z0-9 ]{0,40}-{0,5})?"
-)
-BLOCK_END = {
-    "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
-    "pem": re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{20,128}+"),
-}
-
-
 TRIGGERS = (
     Trigger(
         "run",  # letters, digits, dashes: 12 with a digit among them, or 20; not the time of a day

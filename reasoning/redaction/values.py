@@ -133,8 +133,7 @@ _EXPRESSION = re.compile(
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
-_CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
-_CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
+_RUN_OF_CLASS = re.compile("[0-9]++|[a-zß-öø-ÿ]++|[A-ZÀ-ÖØ-Þ]++|[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]++")
 MIXED_SIGN = re.compile(r"[^\W_a-zA-ZÀ-ÿ]|[!@#$%^&*+=~?]")  # what ``is_mixed`` asks for
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
@@ -224,7 +223,7 @@ def is_issued(value: str) -> bool:
 def class_changes(value: str) -> float:
     """Return the share of neighbours of different class (lower case, capital, digit, other), 0 to 1."""
     start = value[:256]
-    return len(_CLASS_CHANGE.findall(start)) / max(len(start) - 1, 1)
+    return max(len(_RUN_OF_CLASS.findall(start)) - 1, 0) / max(len(start) - 1, 1)
 
 
 def longest_piece(run: str) -> str:

@@ -28,6 +28,16 @@ def test_weak_key_hides_what_looks_secret():
     assert redact_args({"key": noise(20, 1), "code": "10-K"}) == {"key": "[redacted]", "code": "10-K"}
 
 
+def test_number_of_any_size_is_shown_by_its_size():
+    huge = 10**5_000
+
+    assert redact_args({"a": huge, "b": {huge, "x"}, "phone": huge}) == {
+        "a": "[integer, 16610 bits]",
+        "b": ["[integer, 16610 bits]", "x"],
+        "phone": "[redacted]",
+    }
+
+
 @pytest.mark.spec("004 redaction")
 def test_long_string_is_truncated():
     assert redact_args("x" * 1_000) == "x" * 256 + "…(truncated)"
