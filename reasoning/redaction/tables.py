@@ -94,12 +94,12 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
 
 
 def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[[str], str]) -> dict[int, str]:
-    # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
-    names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
+    """Return the kinds of the columns that a line names, from the right up to a cell that is no name.
+
+    What is to the left of a name may not be held any more, or a mask by now.
+    """
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" or cells[0][1].startswith('"') else _COLUMN_NAME
-    # A line with anything but names is no heading.
-    if not all(map(pattern.fullmatch, names)):
-        return {}
+    names = takewhile(pattern.fullmatch, (name.strip(_CELL_MARKUP) for _, name in cells))
     return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
 
 
