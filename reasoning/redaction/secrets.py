@@ -522,10 +522,10 @@ RULES = (
         "name",
         ('- name: DB_PASSWORD\n  value: "{password}"', "secrets:\n  - name: x\n    value: on"),
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
-        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
+        # Only the name is consumed: another may be in what this one takes for its value or its attribute.
+        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?=[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
         r"(?:(?<=[\"'],)|\s)\s{0,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        # Another name may be in what this one takes for its value.
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?=(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
     ),
     pattern_rule(
