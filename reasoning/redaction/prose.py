@@ -40,6 +40,7 @@ _GRAMMAR_WORDS = wordset(
     """
 )
 # First words of names such as "access token".
+PUBLIC_WORDS = wordset("public address program peer fingerprint checksum cid etag")  # behind which a random value is no secret
 QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
@@ -54,7 +55,7 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
 )
 # A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
 _NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
-_QUALIFIER = re.compile(r"(?<![\w\-])(?:[\w\-]{2,12}+[ ]){1,2}\Z")
+_QUALIFIER = re.compile(rf"(?i)(?<![\w\-])(?:(?:{'|'.join(sorted(QUALIFIERS | PUBLIC_WORDS))})[ ]){{1,2}}\Z")
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
@@ -144,6 +145,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
     for word in _NAME.finditer(text, start):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
+        # Other words before the name may be gone by now.
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:

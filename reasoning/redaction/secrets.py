@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify
 from reasoning.redaction.prose import (
     PASSWORD_NAME,
+    PUBLIC_WORDS,
     QUALIFIERS,
     accepts_digits,
     find_word_passphrase,
@@ -315,7 +316,6 @@ def find_code_lists(text: str, start: int) -> Iterator[Span]:
 _COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
 _NAME_WORDS = SECRET_WORDS - _COMMON_NAME_WORDS
 _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi")
-PUBLIC_WORDS = wordset("public address program peer")  # behind which a random value is no secret
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
@@ -348,7 +348,13 @@ TRIGGERS = (
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     # No rule's: the name behind it is judged with it, so that it needs the end of the word.
-    Trigger("qualifier", QUALIFIERS | PUBLIC_WORDS, window=re.compile(r"[\s\-:`]{0,4}+"), needs=re.compile(r"(?!)")),
+    Trigger(
+        "qualifier",
+        QUALIFIERS | PUBLIC_WORDS,
+        stems=r"pub(?:lic)?[_-]?key|version_?id",
+        window=re.compile(r"[\s\-:=`]{0,4}+"),
+        needs=re.compile(r"(?!)"),
+    ),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2), needs=re.compile("(?i)basic|api-?key")),
     Trigger(

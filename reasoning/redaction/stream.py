@@ -216,7 +216,7 @@ class StreamRedactor:
             before = self._qualifier
             if before and before.word_start >= self._offset:
                 between = self._held[before.end - self._offset : one.word_start - self._offset]
-                if between.strip(" -\n:`"):
+                if between.strip(" -\n:=`"):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
                     is_near = one.word_start - before.word_start <= _MAX_QUALIFIER_CHARS

@@ -24,7 +24,7 @@ from reasoning.redaction.values import (
 _RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
 _LINE = re.compile(r"[^\n]++")
 _COLUMN_NAME = re.compile(r"[^\W\d][\w.\-']{0,30}+(?: [\w.\-#°]{1,24}+){0,4}")
-_SENTENCE_COMMA = re.compile(r", *\w+ ")  # behind it a cell of several words is part of a sentence
+_PART_OF_SENTENCE = re.compile(r" +\w+ ")  # a cell of several words behind a comma and a blank
 _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 # INSERT INTO users (name, password) VALUES (…): values are matched to columns from the right.
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
@@ -66,8 +66,7 @@ def find_in_tables(
                     first = line.start() + place + cell.index(value)
                     yield first, first + len(value), kind
         else:
-            is_sentence = own_delimiter == "," and ", " in line.group() and _SENTENCE_COMMA.search(line.group())
-            columns = {} if is_sentence else private_columns(cells, own_delimiter, kind_of_column)
+            columns = private_columns(cells, own_delimiter, kind_of_column)
             delimiter = own_delimiter
             if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
                 columns = {}
@@ -99,6 +98,8 @@ def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[
     What is to the left of a name may not be held any more, or a mask by now.
     """
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" or cells[0][1].startswith('"') else _COLUMN_NAME
+    if delimiter == ",":
+        cells = [*takewhile(lambda cell: not _PART_OF_SENTENCE.match(cell[1]), cells)]
     names = takewhile(pattern.fullmatch, (name.strip(_CELL_MARKUP) for _, name in cells))
     return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
 
