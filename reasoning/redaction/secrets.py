@@ -351,8 +351,8 @@ TRIGGERS = (
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
-        stems=r"pub(?:lic)?[_-]?key|version_?id",
-        window=re.compile(r"[\s\-:=`]{0,4}+"),
+        stems=r"pub(?:lic)?[_-]?key|version_?id|(?:next|page|continuation)[a-z_-]{0,12}token",
+        window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),

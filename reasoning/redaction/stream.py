@@ -216,7 +216,7 @@ class StreamRedactor:
             before = self._qualifier
             if before and before.word_start >= self._offset:
                 between = self._held[before.end - self._offset : one.word_start - self._offset]
-                if between.strip(" -\n:=`"):
+                if between.strip(" -\n:=`'\""):
                     self._qualifier = None
                 else:  # "api" of "api key": the name is judged with it
                     is_near = one.word_start - before.word_start <= _MAX_QUALIFIER_CHARS
@@ -277,13 +277,10 @@ class StreamRedactor:
 
     def _redact_windows(self, windows: list[Window]) -> None:
         """Mask what is found in these windows of the held text."""
-        names = {window.name for window in windows}
         # Beside a mask a rule may see what a secret hid from it, so windows with a mask are searched again.
         for _ in range(_MAX_ROUNDS):
-            ends = {window.end for window in windows}
-            text = self._held[: max(ends, default=0)]
+            text = self._held[: max((window.end for window in windows), default=0)]
             spans = self._book.find(text, windows)
-            spans = [span for span in spans if span.end not in ends or not self._is_cut(span, names)]
             if not spans:
                 break
             if self._is_json:
@@ -296,16 +293,6 @@ class StreamRedactor:
                 for start, end, name in windows
                 if any(span.start <= end and start <= span.end for span in spans)
             ]
-
-    def _is_cut(self, found: Span, names: set[str]) -> bool:
-        """True for a finding that ends with its window, where another trigger's window shows more of it."""
-        for one in self._open_triggers:
-            if one.word_start - self._offset > found.start:
-                break
-            is_before = self._offset < one.word_start and one.end - self._offset <= found.start
-            if is_before and one.trigger.name in names and self._end_of(one, self._searched) > found.end:
-                return True
-        return False
 
     def _mask(self, spans: list[Span]) -> None:
         """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
