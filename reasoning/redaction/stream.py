@@ -289,7 +289,7 @@ class StreamRedactor:
             self._record(spans)
             self._mask(spans)
             windows = [
-                Window(moved(start, spans), whole_words(self._held, moved(end, spans), len(self._held)), name)
+                Window(moved(start, spans), whole_words(self._held, moved(end, spans), self._searched), name)
                 for start, end, name in windows
                 if any(span.start <= end and start <= span.end for span in spans)
             ]

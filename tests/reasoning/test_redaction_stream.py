@@ -232,6 +232,13 @@ def test_abort_keeps_an_ordinary_last_word(text, policy):
     assert stream.feed(text) + stream.abort() == text
 
 
+@pytest.mark.spec("004 redaction")
+def test_section_in_the_window_of_a_masked_value_is_dropped():
+    text = "auth_request /oauth2/check; try gr33nTurtle as the password seen by <REDACTED>Bob Stone and nobody else"
+
+    assert streamed(text, [7]) == "auth_request /oauth2/check; try [redacted] as the password seen by [redacted]"
+
+
 def test_end_word_releases_a_plain_word_only():
     plain, private = StreamRedactor(), StreamRedactor()
     shown = plain.feed("revenue rose"), private.feed("it is password")
