@@ -44,7 +44,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
     " framework frameworks library libraries identifier identifiers command arn host"
-    " delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
+    " delay message method header class site scheme params parameters py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(

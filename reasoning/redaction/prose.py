@@ -40,7 +40,9 @@ _GRAMMAR_WORDS = wordset(
     """
 )
 # First words of names such as "access token".
-PUBLIC_WORDS = wordset("public address program peer fingerprint checksum cid etag")  # behind which a random value is no secret
+PUBLIC_WORDS = wordset(
+    "public address program peer fingerprint checksum cid etag"
+)  # behind which a random value is no secret
 QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
