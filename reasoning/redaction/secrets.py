@@ -1,4 +1,4 @@
-"""Secrets that programs write: headers, URLs, command lines, assignments.
+"""Secrets that programs write: headers, URLs, assignments.
 
 All repeats are bounded or possessive, so that no text costs more than linear time.
 """
@@ -43,7 +43,7 @@ from reasoning.redaction.values import (
     wordset,
 )
 
-# --- URLs, headers, command lines --------------------------------------------------------------------------------
+# --- URLs and headers ----------------------------------------------------------------------------------------------
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
 _EXAMPLE_USER = re.compile(r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
@@ -141,37 +141,13 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     start = lead.end()
     if "\n" in lead["open"] and NEXT_NAME.match(text, start):
         return None  # an empty value
-    quote = _OPEN_QUOTE.search(lead["open"])
-    if quote and quote[0] == "`" and lead["sep"] == ":" and lead.string[lead.start() - 1 : lead.start()] == ":":
-        return None  # a role of reStructuredText
     # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
         return None
-    if quote:
-        # ("?token=" + token): the quote closes what was opened before the name. A docstring is no value.
-        if (quote[0][-1].isspace() and text[start : start + 1] in tuple("+).,;&|?:}]")) or re.search(
-            r"\n\s*\"{3}", lead["open"]
-        ):
-            return None
-        if lead["open"].rstrip()[-2:] == quote[1] * 2 and (
-            lead["open"][-1] == " " or text[start : start + 1] in (*":,;)]}.", "")
-        ):
-            return None  # an empty value
-        # `name=` where the quote ends what was opened before the name
-        before = text[lead.start() - 1 : lead.start()]
-        if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
-            return None
-        value = until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
-    else:
-        if phrase := find_word_passphrase(lead["name"], text, start):
-            return phrase
-        if kind is not KeyKind.SECRET and not _LONG_VALUE.match(text, start):
-            return None
-        found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
-        if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
-            return None  # nothing, or the next name, on a line of its own
-        closing = _VALUE_END.search(found.group())
-        value = strip_punctuation(found.group()[: closing.start()] if closing else found.group())
+    quote = _OPEN_QUOTE.search(lead["open"])
+    if not quote and (phrase := find_word_passphrase(lead["name"], text, start)):
+        return phrase
+    value = quoted_value(text, lead, quote) if quote else bare_value(text, start, kind)
     end = start + len(value)
     is_secret = (
         value
@@ -181,6 +157,32 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         and not ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start())
     )
     return Span(start, end) if is_secret else None
+
+
+def quoted_value(text: str, lead: re.Match[str], quote: re.Match[str]) -> str:
+    """Return the value behind an opening ``quote``; "" where the quote opens none."""
+    start, before, opened = lead.end(), text[lead.start() - 1 : lead.start()], lead["open"].rstrip()
+    behind = text[start : start + 1]
+    # ("?token=" + token): the quote closes what was opened before the name.
+    is_closing = quote[0][-1].isspace() and behind in tuple("+).,;&|?:}]")
+    is_closing |= before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]
+    is_docstring = re.search(r"\n\s*\"{3}", lead["open"]) is not None
+    is_empty = opened[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or behind in (*":,;)]}.", ""))
+    is_role = quote[0] == "`" and lead["sep"] == ":" and before == ":"  # of reStructuredText
+    if is_closing or is_docstring or is_empty or is_role:
+        return ""
+    return until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
+
+
+def bare_value(text: str, start: int, kind: KeyKind) -> str:
+    """Return the value without quotes that begins at ``start``; "" where none does."""
+    if kind is not KeyKind.SECRET and not _LONG_VALUE.match(text, start):
+        return ""
+    found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
+    if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
+        return ""  # nothing, or the next name, on a line of its own
+    closing = _VALUE_END.search(found.group())
+    return strip_punctuation(found.group()[: closing.start()] if closing else found.group())
 
 
 def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
@@ -193,16 +195,11 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def is_secret_value(  # noqa: C901 - one question for each way of writing an assignment
-    lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str
-) -> bool:
+def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
+    """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
     if kind is not KeyKind.SECRET:
-        return not is_expression(value) and (
-            is_random(value, min_chars=WEAK_MIN_CHARS) and " " not in value
-            if kind is KeyKind.WEAK and separator[-1] != ","
-            else kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
-        )
+        return is_weak_value(separator, kind, value)
     if separator in ":,|" and is_verb(name, value, lead.string, lead.start()):
         return False
     if value.isdigit() and name.lower().endswith("tokens"):
@@ -215,32 +212,53 @@ def is_secret_value(  # noqa: C901 - one question for each way of writing an ass
         return bool(quoted) and len(value) > 3
     if separator[-1] == "(":
         return is_mixed(value)
-    if separator[0] == "|" and not is_mixed(value) and not _CELL_END.match(lead.string, lead.end() + len(value)):
-        return False
-    if separator[0] == "|" and _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end()):
-        return False
-    if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
+    if separator[0] == "|":
+        return is_secret_beside_bar(lead, value)
+    if separator[0] in "-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
         return False
-    if quoted:
-        is_command = quoted == "`" and " " in value  # TOKEN=`pass show token`
-        # the name of a variable, or of the secret itself: csrfToken = "csrf-token"
-        is_name = value.isupper() and is_variable(value)
-        is_name |= _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
-        is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
-        return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
-            not is_word(value) or name.isupper()
-        )
+    return is_quoted_secret(name, value, quoted) if quoted else is_bare_secret(lead, value)
+
+
+def is_weak_value(separator: str, kind: KeyKind, value: str) -> bool:
+    if is_expression(value):
+        return False
+    if kind is KeyKind.WEAK and separator[-1] != ",":
+        return is_random(value, min_chars=WEAK_MIN_CHARS) and " " not in value
+    return kind is KeyKind.SERVICE and separator[0] not in "|(<-–—" and is_issued(value)
+
+
+def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
+    """Judge a cell of a table; bars also divide types, as in JSDoc."""
+    is_cell = is_mixed(value) or _CELL_END.match(lead.string, lead.end() + len(value))
+    is_union = _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end())
+    return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
+
+
+def is_quoted_secret(name: str, value: str, quote: str) -> bool:
+    is_command = quote == "`" and " " in value  # TOKEN=`pass show token`
+    # the name of a variable, or of the secret itself: csrfToken = "csrf-token"
+    is_name = value.isupper() and is_variable(value)
+    is_name |= _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
+    is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
+    return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
+        not is_word(value) or name.isupper()
+    )
+
+
+def is_bare_secret(lead: re.Match[str], value: str) -> bool:
+    name, separator = lead["name"], lead["sep"]
     if is_code(name, value) or len(value) < (4 if value.isdigit() else 3):
         return False
-    if (
+    is_sentence = (
         separator == ":"
         and value.isalpha()
         and not PASSWORD_NAME.search(name)
         and _NEXT_WORD.match(lead.string, lead.end() + len(value))
-    ):
-        return False  # a sentence
+    )
+    if is_sentence:
+        return False
     if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
         return name.isupper() or not is_word(value)
     return is_secret_in_prose(name, value)

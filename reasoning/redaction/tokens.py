@@ -1,7 +1,7 @@
 """Tokens that need no label: by the prefix or the layout that their issuer gave them, or by their random appearance.
 
 To add a token, add its prefix to one of the two tables: ``DISTINCT_PREFIXES`` if no word begins with it, else
-``SHORT_PREFIXES``; the tests generate a case for each. A layout is a row of ``SHAPES`` and a row of the test's table.
+``SHORT_PREFIXES``; the tests generate a case for each. A layout is a row of ``SHAPES``, with examples.
 """
 
 from __future__ import annotations
