@@ -38,8 +38,9 @@ _LONG_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
-_RUN_END = re.compile(r"(?=[\s\"'<>])")
-_LINE_END = re.compile(r"(?=[\n\r])")
+# Where an endless secret ends: a block may begin within it.
+_RUN_END = re.compile(rf"(?=[\s\"'<>]|{BLOCK_START.pattern})")
+_LINE_END = re.compile(rf"(?=[\n\r]|{BLOCK_START.pattern})")
 _NEVER = re.compile(r"(?!)")  # after a failure
 
 

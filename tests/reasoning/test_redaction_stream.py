@@ -239,6 +239,15 @@ def test_section_in_the_window_of_a_masked_value_is_dropped():
     assert streamed(text, [7]) == "auth_request /oauth2/check; try [redacted] as the password seen by [redacted]"
 
 
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("size", [7, 100_000])
+def test_block_in_an_endless_secret_is_dropped(size):
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{noise(60, 2)}\n-----END RSA PRIVATE KEY-----"
+    text = f"Authorization: Bearer {noise(9_000, 1)}{key}, and so on"
+
+    assert streamed(text, [size]) == "Authorization: [redacted][redacted], and so on"
+
+
 def test_end_word_releases_a_plain_word_only():
     plain, private = StreamRedactor(), StreamRedactor()
     shown = plain.feed("revenue rose"), private.feed("it is password")
