@@ -112,6 +112,7 @@ _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.con
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
+_HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
@@ -230,8 +231,11 @@ def is_weak_value(separator: str, kind: KeyKind, value: str) -> bool:
 
 
 def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
-    """Judge a cell of a table; bars also divide types, as in JSDoc."""
-    is_cell = is_mixed(value) or _CELL_END.match(lead.string, lead.end() + len(value))
+    """Judge a cell of a table, but for its heading; bars also divide types, as in JSDoc."""
+    end = lead.end() + len(value)
+    if _HEADING_REST.match(lead.string, end):
+        return False
+    is_cell = is_mixed(value) or _CELL_END.match(lead.string, end)
     is_union = _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end())
     return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
 
@@ -313,7 +317,7 @@ def is_labelled_secret(found: re.Match[str], value: str) -> bool:
 # "Backup codes: xv2gq-clsp9 3ep8d-d0bxw", one a line, or as a list of JSON.
 _CODES = re.compile(r"(?i)(?:recovery|backup|rescue|scratch)[ _-]?codes?(?![a-z])")
 _NEXT_CODE = re.compile(
-    r"(?:[\s\"'`,;:=\[\]*•-]|\(\d{1,2}\)|\d{1,2}[.)](?=\s)|\b(?:are|is|and|or|und|oder|et|y)\s){0,20}+"
+    r"(?:\[redacted\]|[\s\"'`,;:=\[\]*•-]|\(\d{1,2}\)|\d{1,2}[.)](?=\s)|\b(?:are|is|and|or|und|oder|et|y)\s){0,20}+"
     r"(?P<value>(?=[A-Za-z-]{0,12}\d)[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|\d{4} \d{4}"
     r"|(?=[A-Za-z]{0,9}\d)[A-Za-z0-9]{8,12})"
     r"(?![\w-])"

@@ -57,7 +57,13 @@ def find_in_tables(
         if text[max(line.start() - 2, 0) : line.start()] == "\n\n":
             columns = {}  # a blank line ends a table
         cells, own_delimiter = split_cells(line.group())
-        if columns and own_delimiter and delimiter in ("", own_delimiter):
+        is_row = columns and own_delimiter and delimiter in ("", own_delimiter)
+        if own_delimiter == "|" and _RULE_LINE.match(text, line.end()):
+            is_row = False
+        elif is_row and not delimiter and len(cells) > 1:
+            # The line of one name above was no heading where this one names columns.
+            is_row = not private_columns(cells, own_delimiter, kind_of_column)
+        if is_row:
             delimiter = own_delimiter
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
