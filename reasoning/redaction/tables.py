@@ -57,13 +57,11 @@ def find_in_tables(
         if text[max(line.start() - 2, 0) : line.start()] == "\n\n":
             columns = {}  # a blank line ends a table
         cells, own_delimiter = split_cells(line.group())
-        is_row = columns and own_delimiter and delimiter in ("", own_delimiter)
-        if own_delimiter == "|" and _RULE_LINE.match(text, line.end()):
-            is_row = False
-        elif is_row and not delimiter and len(cells) > 1:
-            # The line of one name above was no heading where this one names columns.
-            is_row = not private_columns(cells, own_delimiter, kind_of_column)
-        if is_row:
+        named = {} if columns and delimiter else private_columns(cells, own_delimiter, kind_of_column)
+        is_heading = own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
+        # Where a line of one name is followed by one that names columns, it was no heading.
+        is_row = own_delimiter and delimiter in ("", own_delimiter) and not (is_heading or (named and len(cells) > 1))
+        if columns and is_row:
             delimiter = own_delimiter
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
@@ -72,10 +70,15 @@ def find_in_tables(
                     first = line.start() + place + cell.index(value)
                     yield first, first + len(value), kind
         else:
-            columns = private_columns(cells, own_delimiter, kind_of_column)
+            named = named or private_columns(cells, own_delimiter, kind_of_column)
+            columns = named if is_heading or own_delimiter != "|" else {}
             delimiter = own_delimiter
-            if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
-                columns = {}
+    yield from find_in_inserts(text, start, kind_of_column, is_private)
+
+
+def find_in_inserts(
+    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+) -> Iterator[tuple[int, int, str]]:
     for found in _INSERT.finditer(text, start):
         names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
         kinds = [kind_of_column(name.strip(_CELL_MARKUP)) for name in reversed(names)]
