@@ -26,7 +26,7 @@ _LABEL = rf"\[(?:[^\[\]\n\\{TIP}]|\\.|\[[^\[\]\n{TIP}]*+\])*+"
 _HELD_INLINE = re.compile(
     r"(?:[*_~`$!]+|\\+|\\b[egin]{0,4}(?:\{[A-Za-z]{0,16}\*?)?|&(?:\#[xX]?[0-9a-fA-F]{0,8}|[A-Za-z][A-Za-z0-9]{0,31})?"
     rf"|</?(?:[A-Za-z][^\s<>\ufdd0]*[ \t]?/?)?"
-    rf"|!?{_LABEL}(?:\](?:\([^()\s{TIP}]*+(?:\([^()\s{TIP}]*\)?[^()\s{TIP}]*)*(?:[ \t]+[^\n){TIP}]*)?)?)?){TIP}"
+    rf"|!?{_LABEL}(?:\](?:\([^()\s{TIP}]*+(?:\([^()\s{TIP}]*+\)?+[^()\s{TIP}]*+)*+(?:[ \t]+[^\n){TIP}]*)?)?)?){TIP}"
 )
 _RUN = re.compile("`+")
 # A line that may become a heading, a list item, a rule or a fence.

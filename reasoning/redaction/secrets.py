@@ -116,7 +116,7 @@ _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
-_WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}[/_-]?){2,}")  # of a name, or side by side
+_WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 # Behind these a value follows, not a sentence.

@@ -30,7 +30,7 @@ _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
 _INSERT_ROW = re.compile(r"\([^()]{1,400}")
 _LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
-_IDENTIFIER = re.compile(r"[A-Za-z][a-z]*(?:[-_.]?[A-Z][A-Za-z]*|[-_.][a-z]+)+(?:\(\))?")  # or the name of a secret
+_IDENTIFIER = re.compile(r"[A-Za-z][a-z]*+(?:[-_.]?[A-Z][a-z]*+|[-_.][a-z]++)++(?:\(\))?")  # or the name of a secret
 _CELL_MARKUP = " \t\r\"'`*_"
 _MAX_HEADING_CHARS = 400
 _MAX_COLUMNS = 32

@@ -9,7 +9,7 @@ import pytest
 
 from reasoning.redaction import SECRETS_ONLY, UNAVAILABLE, StreamRedactor, redact_args, redact_text
 from reasoning.redaction.stream import MAX_HELD
-from tests.reasoning.redaction_samples import noise
+from tests.reasoning.redaction_samples import SECRETS, noise
 
 _MILLION = 1_000_000
 
@@ -35,6 +35,18 @@ _UNITS = [
 @pytest.mark.parametrize("unit", _UNITS)
 def test_hostile_text_is_redacted_in_time(unit):
     assert UNAVAILABLE not in redact_text(unit * (120_000 // len(unit)))
+
+
+# A pattern that tries all divisions of such a value would run into the limit.
+@pytest.mark.parametrize(
+    "unit", ["Social", "social", "aB1", "a-b_", "your", "/a.b", "(a", "$a", "a|", "A_", "1.", "a,", "x: "]
+)
+def test_long_value_of_any_secret_is_judged_in_time(unit):
+    values = [unit * (400 // len(unit)) + end for end in ("", "!", "-7")]
+
+    shown = [redact_text(case.text.replace(case.private, value)) for case in SECRETS for value in values]
+
+    assert UNAVAILABLE not in "".join(shown)
 
 
 @pytest.mark.slow

@@ -39,6 +39,16 @@ def drawn(text: str) -> OpenBlock:
     return OpenBlock.parse(render_unfinished(*splitter.open_parts, EMPTY, RenderBudget()))
 
 
+# A pattern that tries all divisions of these would run into the limit.
+@pytest.mark.parametrize(
+    "unit", ["(abc", "[a](", "](a", "<a ", "&a", "**a", "`a", "\\begin{", "$a", "![a](b ", "[[a]", "~~"]
+)
+def test_half_link_of_any_length_is_drawn_in_time(unit):
+    text = f"see [x](b{unit * (400 // len(unit))} and {unit * 40}"
+
+    assert "see" in drawn(text).before
+
+
 @given(DOCUMENTS, st.data())
 def test_no_marker_of_what_will_be_closed_is_shown(text, data):
     end = data.draw(st.integers(1, len(text)))
