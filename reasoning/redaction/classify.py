@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from reasoning.redaction.providers import PROVIDERS
+from reasoning.redaction.rules.providers import PROVIDERS
 from reasoning.redaction.values import wordset
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from reasoning.redaction.policy import REDACTED
-from reasoning.redaction.tokens import DISTINCT_PREFIXES, SHORT_PREFIXES
+from reasoning.redaction.rules.tokens import DISTINCT_PREFIXES, SHORT_PREFIXES
 
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
 # Runs of letters and digits that no secret has: a word, also in camel case, few digits, four of both.

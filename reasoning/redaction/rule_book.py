@@ -7,11 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.blocks import BLOCK_HINT
 from reasoning.redaction.policy import REDACTED
-from reasoning.redaction.rules import Rule, Span, Trigger, merge_spans
-from reasoning.redaction.tokens import find_cut_token
+from reasoning.redaction.rules import (
+    Rule,
+    Span,
+    Trigger,
+    commands,
+    merge_spans,
+    personal_data,
+    prose,
+    secrets,
+    tables,
+    tokens,
+)
+from reasoning.redaction.rules.tokens import find_cut_token
 from reasoning.redaction.values import IDEOGRAPHS, lower_case
 
 _WORD = re.compile(rf"[^\s{IDEOGRAPHS}]++|[{IDEOGRAPHS}]")

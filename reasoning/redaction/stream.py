@@ -20,7 +20,7 @@ from reasoning.redaction.cut_off import without_cut_secret
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.rule_book import SeenTrigger, Window, joined, rule_book, whole_words
 from reasoning.redaction.rules import Span, Trigger, apply_spans
-from reasoning.redaction.tokens import find_cut_token
+from reasoning.redaction.rules.tokens import find_cut_token
 from reasoning.redaction.values import IDEOGRAPHS
 from reasoning.unseen import StreamCleaner
 

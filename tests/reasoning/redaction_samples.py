@@ -10,9 +10,8 @@ import string
 from pathlib import Path
 from typing import NamedTuple
 
-from reasoning.redaction import commands, personal_data, prose, secrets, tables, tokens
-from reasoning.redaction.personal_data import Label
-from reasoning.redaction.rules import Rule
+from reasoning.redaction.rules import Rule, commands, personal_data, prose, secrets, tables, tokens
+from reasoning.redaction.rules.personal_data import Label
 
 ALNUM = string.ascii_letters + string.digits
 _PASSWORDS = ["Maple!77tree", "gr33nTurtle", "R0senstolz#", "blueHeron42", "k4ffeeTasse!"]

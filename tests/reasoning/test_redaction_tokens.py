@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import redact_text
-from reasoning.redaction.tokens import DISTINCT_PREFIXES, SHAPES, SHORT_PREFIXES
+from reasoning.redaction.rules.tokens import DISTINCT_PREFIXES, SHAPES, SHORT_PREFIXES
 
 ASCII = st.characters(codec="ascii")
 # By which the slots of a layout are filled.

@@ -186,7 +186,6 @@ async def test_nothing_is_read_behind_the_end_mark(is_joined):
     async def body():
         for piece in [b"".join(pieces)] if is_joined else pieces:
             yield piece
-            await asyncio.sleep(0.01)
 
     client = _client(httpx2.Response(200, content=body(), headers={"content-type": "text/event-stream"}))
 

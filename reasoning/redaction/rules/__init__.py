@@ -1,4 +1,4 @@
-"""The rows of the tables of rules: what may begin a finding, what is found, and what is masked."""
+"""The rules, a module for each subject. Here is what their rows are made of: triggers, windows, rules, spans."""
 
 from __future__ import annotations
 

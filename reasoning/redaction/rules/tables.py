@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice, takewhile
 
 from reasoning.redaction.classify import KeyKind, classify
-from reasoning.redaction.prose import PASSWORD_NAME
 from reasoning.redaction.rules import Rule, Span, Trigger
+from reasoning.redaction.rules.prose import PASSWORD_NAME
 from reasoning.redaction.values import (
     NEXT_NAME,
     WEAK_MIN_CHARS,

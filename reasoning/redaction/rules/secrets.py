@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify
-from reasoning.redaction.prose import (
+from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
+from reasoning.redaction.rules.prose import (
     PASSWORD_NAME,
     PUBLIC_WORDS,
     QUALIFIERS,
@@ -20,8 +21,7 @@ from reasoning.redaction.prose import (
     find_word_passphrase,
     is_verb,
 )
-from reasoning.redaction.providers import PROVIDERS
-from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
+from reasoning.redaction.rules.providers import PROVIDERS
 from reasoning.redaction.values import (
     ARN,
     ESCAPED_BREAK,

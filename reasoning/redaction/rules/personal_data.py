@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from stdnum import iban, luhn
 
 from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule
-from reasoning.redaction.tables import HAS_ROWS, find_in_tables, table_window
+from reasoning.redaction.rules.tables import HAS_ROWS, find_in_tables, table_window
 from reasoning.redaction.values import lower_case, wordset
 
 # Also the ways in which people and HTML disguise the at sign.
