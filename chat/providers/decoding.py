@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -40,7 +40,7 @@ _ERROR_KEY = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
 _FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 # Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
-_USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
+USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
 # What they are called: OpenAI's two APIs, Gemini, llama.cpp.
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "prompt_n")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "predicted_n")
@@ -139,7 +139,12 @@ class EventParser:
         if lines and self._line:
             lines[0] = bytes(self._line) + lines[0]
             self._line.clear()
-        payloads = [payload for line in lines if (payload := self._end_line(line)) is not None]
+        payloads: list[bytes] = []
+        for line in lines:
+            if line:
+                self._read_line(line)
+            elif self._data or self._is_error:
+                payloads.append(self._end_event())
         self._line += rest
         if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
             raise malformed_error("too_large")
@@ -147,32 +152,25 @@ class EventParser:
 
     def finish(self) -> list[bytes]:
         """Return the payload of a last event whose blank line never came."""
-        if self._line:
-            self._end_line(bytes(self._line))
-            self._line.clear()
-        payload = self._end_line(b"")
-        return [] if payload is None else [payload]
+        return self.feed(b"\n\n")
 
     @property
     def is_no_stream(self) -> bool:
         """Whether lines came, but none of an event: the body is something else."""
         return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
 
-    def _end_line(self, line: bytes) -> bytes | None:
-        """Read a line; return the payload where a blank one ends an event that has data, or is an error."""
-        if line:
-            name, _, value = line.partition(b":")
-            if len(self._fields) < _MAX_FIELDS:
-                self._fields.add(name)
-            # Older llama.cpp writes an error into a field of that name.
-            if name in (b"data", b"error"):
-                self._data.append(value.removeprefix(b" "))
-                self._data_bytes += len(value)
-            if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
-                self._is_error = True
-            return None
-        if not (self._data or self._is_error):
-            return None
+    def _read_line(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if len(self._fields) < _MAX_FIELDS:
+            self._fields.add(name)
+        # Older llama.cpp writes an error into a field of that name.
+        if name in (b"data", b"error"):
+            self._data.append(value.removeprefix(b" "))
+            self._data_bytes += len(value)
+        if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
+            self._is_error = True
+
+    def _end_event(self) -> bytes:
         payload = b"\n".join(self._data)
         payload = as_error(payload) if self._is_error else payload
         self._data.clear()
@@ -198,13 +196,13 @@ class ResponseDecoder:
         self._has_text = self._has_calls = False
         self.failure: ProviderError | None = None  # that a finish reason named; not raised, for text may come with it
 
-    def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
-        """Yield what one event holds. Unknown fields and odd shapes are ignored. Raises ProviderError for an error."""
+    def read_event(self, event: dict[str, Any]) -> Iterable[RawDelta]:
+        """Return what one event holds. Unknown fields and odd shapes are ignored. Raises ProviderError for an error."""
         raise NotImplementedError
 
-    def read_end_mark(self) -> Iterator[RawDelta]:
-        """Yield what the end mark of a stream ends."""
-        return iter(())
+    def read_end_mark(self) -> Iterable[RawDelta]:
+        """Return what the end mark of a stream ends."""
+        return ()
 
     def mend(self, event: Any) -> Any:
         """Return an event without lone surrogates, but in texts, whose other half may come with the next one."""
@@ -241,10 +239,10 @@ class ResponseDecoder:
         usage, self._usage = self._usage, None
         return (usage,) if usage is not None else ()
 
-    def end(self, name: str, model: str) -> Iterator[RawEnd]:
+    def end(self, name: str, model: str) -> Sequence[RawEnd]:
         """End the response, once, in our word for the service's finish reason. Product 32."""
         if self.ended:
-            return
+            return ()
         self.ended = True
         came = self._has_text or self._has_calls
         reason = read_finish_reason(name)
@@ -257,9 +255,9 @@ class ResponseDecoder:
         elif is_context_full(name) and not came:
             error = {"code": "context_length_exceeded"}
         if error is None:
-            yield RawEnd(reason, model)
-        else:
-            self.failure, self.done = failure_from_object(error, self._endpoint), True
+            return (RawEnd(reason, model),)
+        self.failure, self.done = failure_from_object(error, self._endpoint), True
+        return ()
 
 
 def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
@@ -338,9 +336,7 @@ def without_surrogates(value: Any) -> Any:
 
 def usage_in(chunk: Mapping[str, Any]) -> RawUsage | None:
     """Return the token counts of a chunk or a choice; None if it has none."""
-    if chunk.keys().isdisjoint(_USAGE_PLACES):  # as of nearly every chunk
-        return None
-    return next((found for name in _USAGE_PLACES if (found := read_usage(chunk.get(name)))), None)
+    return next((found for name in USAGE_PLACES if (found := read_usage(chunk.get(name)))), None)
 
 
 def read_usage(usage: Any) -> RawUsage | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
+from chat.providers.decoding import USAGE_PLACES, ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
@@ -58,50 +58,56 @@ class ChatDecoder(ResponseDecoder):
         self._thinking_field = ""  # under which the response began to think
         self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
-    def read_event(self, chunk: dict[str, Any]) -> Iterator[RawDelta]:
-        """Yield what a chunk holds."""
+    def read_event(self, chunk: dict[str, Any]) -> list[RawDelta]:
+        """Return what a chunk holds."""
         choices = dicts_in(chunk.get("choices"))
         if error := error_in(chunk, choices):
             raise failure_from_object(error, self._endpoint)
 
         model = chunk.get("model")
         self._model = model if isinstance(model, str) and model else self._model
-        self._usage = usage_in(chunk) or self._usage
+        deltas: list[RawDelta] = []
         for choice in choices:
             index = choice.get("index") or 0
             self._choice_index = index if self._choice_index is None else self._choice_index
-            if index != self._choice_index:
-                # Another alternative: we never ask for more than one.
-                continue
-            delta, message, text = choice.get("delta"), choice.get("message"), choice.get("text")
-            if isinstance(delta, dict) and delta:
-                yield from self._read_fields(delta)
-                self._came |= {name for name, value in delta.items() if value}
-            elif isinstance(text, str) and text:
-                # A completion of text where a chat completion was asked for.
-                yield from self._read_fields({"content": text})
-            if isinstance(message, dict):
-                # A service that ignored ``stream``, a proxy that joined the chunks, or a last chunk that repeats
-                # what came in deltas.
-                new = {name: value for name, value in message.items() if name not in self._came}
-                yield from self._read_fields(new, is_repetition=bool(self._came))
-                if message.get("content") or message.get("tool_calls"):
-                    self._pending_end = self._pending_end or ""
-            self._usage = usage_in(choice) or self._usage
-            if choice.get("finish_reason") and (name := finish_name(choice["finish_reason"])):
-                # An unknown one may come with every chunk.
-                if read_finish_reason(name) is None:
-                    self._pending_end = name
-                else:
-                    yield from self.end(name, self._model)
+            if index == self._choice_index:  # of other alternatives we never ask for
+                self._read_choice(choice, deltas)
+        for place in (chunk, *choices):
+            if not place.keys().isdisjoint(USAGE_PLACES):
+                self._usage = usage_in(place) or self._usage
+        return deltas
+
+    def _read_choice(self, choice: Mapping[str, Any], deltas: list[RawDelta]) -> None:
+        delta, message, text = choice.get("delta"), choice.get("message"), choice.get("text")
+        if isinstance(delta, dict) and delta:
+            deltas += self._read_fields(delta)
+            for name, value in delta.items():
+                if value:
+                    self._came.add(name)
+        elif isinstance(text, str) and text:
+            # A completion of text where a chat completion was asked for.
+            deltas += self._read_fields({"content": text})
+        if isinstance(message, dict):
+            # A service that ignored ``stream``, a proxy that joined the chunks, or a last chunk that repeats what came
+            # in deltas.
+            new = {name: value for name, value in message.items() if name not in self._came}
+            deltas += self._read_fields(new, is_repetition=bool(self._came))
+            if message.get("content") or message.get("tool_calls"):
+                self._pending_end = self._pending_end or ""
+        if choice.get("finish_reason") and (name := finish_name(choice["finish_reason"])):
+            # An unknown one may come with every chunk.
+            if read_finish_reason(name) is None:
+                self._pending_end = name
+            else:
+                deltas += self.end(name, self._model)
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the end of a response that didn't name it clearly, and the token counts."""
         end = () if self._pending_end is None else tuple(self.read_end_mark())
         return (*end, *super().finish())
 
-    def read_end_mark(self) -> Iterator[RawDelta]:
-        """Yield an end. The end mark and a whole answer are one without a reason, too (Snowflake, seen 2026)."""
+    def read_end_mark(self) -> Iterable[RawDelta]:
+        """Return an end. The end mark and a whole answer are one without a reason, too (Snowflake, seen 2026)."""
         return self.end(self._pending_end or ("tool_calls" if self._has_calls else "stop"), self._model)
 
     def mend(self, chunk: Any) -> Any:
@@ -118,27 +124,30 @@ class ChatDecoder(ResponseDecoder):
                     fields["reasoning_details"] = without_surrogates(fields["reasoning_details"])
         return mended
 
-    def _read_fields(self, source: dict[str, Any], *, is_repetition: bool = False) -> Iterator[RawFields]:
+    def _read_fields(self, source: dict[str, Any], *, is_repetition: bool = False) -> list[RawFields]:
+        deltas: list[RawFields] = []
         fields: dict[str, Any] = {}
         # Nearly every delta is text alone.
-        if more := {name: value for name, value in source.items() if value and name not in _PLAIN_FIELDS}:
+        if not source.keys() <= _PLAIN_FIELDS:
+            more = {name: value for name, value in source.items() if value and name not in _PLAIN_FIELDS}
             # A repetition may use another name for what was thought.
             fields = {} if is_repetition and self._thinking_field else self._thinking_in(more)
             if signatures := signatures_in(more):
                 fields["signatures"] = signatures
+            self._usage = usage_in(more) or self._usage
         has_native = bool(fields.keys() - {"signatures"})
         content = source.get("content")
         content = source.get("refusal") if content in (None, "", []) else content
         if isinstance(content, list | dict):
             # Typed parts (Mistral), in their order.
             if fields:
-                yield RawFields(fields)
+                deltas.append(RawFields(fields))
                 fields = {}
             for part in content if isinstance(content, list) else [content]:
                 text = part_text(part, has_native=has_native)
                 if text:
                     self._has_text = self._has_text or "content" in text
-                    yield RawFields(text)
+                    deltas.append(RawFields(text))
         elif spoken := content if isinstance(content, str) else number_text(content):
             fields["content"] = spoken
             self._has_text = True
@@ -150,7 +159,8 @@ class ChatDecoder(ResponseDecoder):
             fields["tool_calls"] = [{"index": 0, "type": "function", "function": call}]
         self._has_calls = self._has_calls or "tool_calls" in fields
         if fields:
-            yield RawFields(fields)
+            deltas.append(RawFields(fields))
+        return deltas
 
     def _thinking_in(self, source: dict[str, Any]) -> dict[str, Any]:
         """Return thinking under its usual names; what has another name or form as ``reasoning_content``.

@@ -169,6 +169,7 @@ def test_token_counts_are_found_in_every_place(place):
 
     assert decoded(chunk({"content": "a"}, "stop", **{place: value}))[-1] == RawUsage(9, 4)
     assert decoded(chunk({"content": "a"}), json.dumps({"choices": [choice]}).encode())[-1] == RawUsage(9, 4)
+    assert decoded(chunk({"content": "a", place: value}, "stop"))[-1] == RawUsage(9, 4)
 
 
 def test_counts_of_a_service_win_over_its_timings():
