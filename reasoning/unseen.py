@@ -56,6 +56,7 @@ class StreamCleaner:
         text, self._flag = self._flag + text, ""
         if _BLACK_FLAG in text and not is_final and (flag := _OPEN_FLAG.search(text)):
             text, self._flag = text[: flag.start()], flag[0]
-        text = clean(text, self._last)
+        if UNSEEN.search(text):
+            text = clean(text, self._last)
         self._last = text[-1:] or self._last
         return text

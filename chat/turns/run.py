@@ -417,8 +417,8 @@ class TurnRun:
                 for piece in split_long_text(raw):
                     for update in step.feed(piece):
                         self._show(update)
-                    if step.reached:
-                        raise LimitReachedError(step.reached)
+                    if step.room.reached:
+                        raise LimitReachedError(step.room.reached)
                     # A stream that is faster than we are never waits, so let the other tasks run.
                     if loop.time() - yielded_at > MAX_HOLD_S:
                         await asyncio.sleep(0)

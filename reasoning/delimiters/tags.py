@@ -201,17 +201,13 @@ class SeamGuard:
         self._partial = ""  # the beginning of a delimiter at the end of the text so far
         self._seam = 0  # where in it something was removed last
 
-    def is_needed(self, text: str) -> bool:
-        """Say whether ``text`` contains, or may complete, a delimiter."""
-        return bool(self._partial) or "<" in text or "&" in text
-
     def feed(self, text: str, *, is_after_removal: bool) -> str:
         """Return ``text``, of the same length, with no delimiter across a seam before it."""
+        if not (self._partial or "<" in text or "&" in text):
+            return text  # nearly always
         before = len(self._partial)
         seam = before if is_after_removal else self._seam
         joined = self._partial + text
-        if not self.is_needed(text):
-            return text
         joined = _TAG.sub(lambda match: blunt(match[0]) if match.start() < seam < match.end() else match[0], joined)
         partial_at = _partial_tag_at(joined, 0)
         self._partial, self._seam = joined[partial_at:], seam - partial_at

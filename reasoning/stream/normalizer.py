@@ -176,7 +176,7 @@ class _Field:
         self._cleaner = StreamCleaner() if cleans else None
 
     def feed(self, text: str, *, is_final: bool = False) -> None:
-        if is_final or self._joiner.is_waiting or UNSEEN.search(text):
+        if is_final or self._joiner.high or UNSEEN.search(text):
             text = self._joiner.finish() if is_final else self._joiner.feed(text)
         if self._cleaner:
             text = self._cleaner.feed(text, is_final=is_final)

@@ -97,18 +97,8 @@ class WhitespaceTrimmer:
 
     def reset(self) -> None:
         """Begin another text."""
-        self._held: list[str] = []
+        self.held: list[str] = []  # white space that may be the end
         self._is_at_start = self._strips_start
-
-    @property
-    def has_pending_newline(self) -> bool:
-        """True if the next text that is emitted begins with a line break that is held back. Live only."""
-        return self._live and bool(self._held)
-
-    @property
-    def held(self) -> str:
-        """The white space that is held back."""
-        return "".join(self._held)
 
     def feed(self, text: str) -> str:
         """Return what is certainly not at an end."""
@@ -117,18 +107,18 @@ class WhitespaceTrimmer:
         if not text:
             return ""
         self._is_at_start = False
-        if self._held:
-            self._held.append(text)
+        if self.held:
+            self.held.append(text)
             if text.isspace():
                 return ""
-            text = "".join(self._held)
-            self._held.clear()
+            text = "".join(self.held)
+            self.held.clear()
         end = len(text.rstrip())
         if self._live:
             line_break = text.find("\n", end)
             end = len(text) if line_break < 0 else line_break
         if end < len(text):
-            self._held.append(text[end:])
+            self.held.append(text[end:])
         return text[:end]
 
 
@@ -197,8 +187,7 @@ class ContentOutput:
         if is_after_removal and self._last in _CODE_MARKS and text[:1] == self._last:
             text = f" {text}"
         self._last = text[-1:]
-        if is_after_removal or self._seam.is_needed(text):
-            text = self._seam.feed(text, is_after_removal=is_after_removal)
+        text = self._seam.feed(text, is_after_removal=is_after_removal)
         self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
 
     def thought(self, text: str) -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from reasoning.delimiters.headings import ANSWER, SECTIONS, SUMMARY, LineStart
 from reasoning.delimiters.tags import SeamGuard
-from reasoning.deltas import Channel, Delta
+from reasoning.deltas import Channel
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.code_spans import CodeTracker
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.output import DeltaBuffer, WhitespaceTrimmer
+from reasoning.stream.output import WhitespaceTrimmer
 
 MAX_BULLETS = 5
 MAX_BULLET_CHARS = 200
@@ -70,30 +70,29 @@ class Sections:
 def parse_sections(text: str) -> Sections:
     """Return the sections of a whole text, delimiters included. The same as streaming it through both parsers."""
     normalizer, parser = Normalizer(), SectionParser()
-    parts: list[Delta] = []
+    answer = ""
     scratchpads: list[Scratchpad] = []
     for delta in (*normalizer.feed({"content": text}), *normalizer.finish()):
         if isinstance(delta.text, Scratchpad):
             scratchpads.append(delta.text)
         elif delta.channel is Channel.VISIBLE:
-            parts += parser.feed(delta.text)
-    parts += parser.finish()
-    summary = tuple(str(part.text) for part in parts if part.channel is Channel.SUMMARY)
-    answer = "".join(str(part.text) for part in parts if part.channel is Channel.ANSWER)
-    return Sections(summary, answer, Scratchpad.join(scratchpads) if scratchpads else None)
+            answer += parser.feed(delta.text)
+    answer += parser.finish()
+    return Sections(tuple(parser.bullets), answer, Scratchpad.join(scratchpads) if scratchpads else None)
 
 
 class SectionParser:
-    """Feed it visible text; it returns deltas on ANSWER and, a bullet each, on SUMMARY.
+    """Feed it visible text; it returns the answer's. ``bullets``: those of the summary that have ended.
 
     ``live`` holds back line breaks of the answer only, so that no word waits for the next; it may end in blanks.
     ``continues``: the text continues where another one was cut off, so the blanks that it begins with belong to it.
     """
 
     def __init__(self, *, live: bool = False, continues: bool = False) -> None:
-        self._deltas = DeltaBuffer()
+        self.bullets: list[str] = []
+        self._shown: list[str] = []  # of the answer, by the present call
         self._answer = _Answer(live=live, continues=continues)
-        self._bullets = _Bullets(self._deltas)
+        self._bullet = _Bullet(self.bullets)
         self._in_summary = False
         self._is_at_start = not continues  # of the message, whose first blanks are dropped
         self._line = ""  # the current line, until its kind is decided
@@ -111,19 +110,14 @@ class SectionParser:
         self._is_finished = False
 
     @property
-    def has_pending_newline(self) -> bool:
-        """True if the next text of the answer begins with a line break that is held back. Live only."""
-        return self._answer.ends.has_pending_newline
+    def held_blanks(self) -> str:
+        """The white space at the end of the answer that is held back. Live it begins with a line break."""
+        return "".join(self._answer.ends.held)
 
-    @property
-    def last_blanks(self) -> str:
-        """The white space that the answer ended with. It belongs to an answer that was cut off."""
-        return self._answer.ends.held
-
-    def feed(self, text: str) -> tuple[Delta, ...]:
-        """Return what is certain now."""
+    def feed(self, text: str) -> str:
+        """Return what of the answer is certain now."""
         if self._is_finished:
-            return ()
+            return ""
         if self._is_at_start:
             text = text.lstrip()
             self._is_at_start = not text
@@ -145,23 +139,27 @@ class SectionParser:
                 self._decide(is_whole=is_whole)
             if is_whole:
                 self._end_line()
-        return self._deltas.drain()
+        return self._drain()
 
-    def finish(self) -> tuple[Delta, ...]:
-        """Emit what was held back; later calls yield nothing."""
+    def finish(self) -> str:
+        """Return what of the answer was held back; later calls return nothing."""
         if self._is_finished:
-            return ()
+            return ""
         self._is_finished = True
         if self._line:
             self._decide(is_whole=True)
-        self._bullets.end()
+        self._bullet.end()
         has_paragraphs = bool(self._paragraphs)
         self._end_paragraphs(is_summary=False)
         if self._held:
             if self._held_in_summary and not has_paragraphs:
                 self._answer.begin_section()
-            self._deltas.put(Channel.ANSWER, self._answer.feed("".join(self._held)))
-        return self._deltas.drain()
+            self._shown.append(self._answer.feed("".join(self._held)))
+        return self._drain()
+
+    def _drain(self) -> str:
+        shown, self._shown = self._shown, []
+        return "".join(shown)
 
     def _decide(self, *, is_whole: bool) -> None:
         """Find out what the current line is, as soon as that is certain."""
@@ -173,7 +171,7 @@ class SectionParser:
         if mark.kind in (SUMMARY, "fence"):
             self._end_paragraphs(is_summary=False)
         if is_heading:
-            self._bullets.end()
+            self._bullet.end()
             self._held_in_summary = self._held_in_summary if self._held else self._in_summary
             self._in_summary = mark.kind == SUMMARY
             self._skips_blanks = self._line_has_text = True
@@ -182,12 +180,12 @@ class SectionParser:
             self._line_has_text = mark.kind != "blank"
             return
         elif self._in_summary and mark.kind in ("bullet", "blank"):
-            self._bullets.end()
+            self._bullet.end()
         elif self._in_summary and mark.kind == "fence":
-            self._bullets.end()  # the summary is over
+            self._bullet.end()  # the summary is over
             self._in_summary = False
         elif self._in_summary and self._follows_blank_line:
-            self._bullets.end()
+            self._bullet.end()
             if self._held:
                 self._held.clear()
                 self._answer.begin_section()
@@ -231,9 +229,9 @@ class SectionParser:
         if not self._line_has_text or "\n" in text:
             self._line_has_text = bool(text[text.rfind("\n") + 1 :].strip())
         if self._in_summary:
-            self._bullets.add(text)
+            self._bullet.add(text)
         else:
-            self._deltas.put(Channel.ANSWER, self._answer.feed(text))
+            self._shown.append(self._answer.feed(text))
 
     def _hold_paragraphs(self, text: str) -> None:
         self._paragraphs.append(text)
@@ -250,17 +248,17 @@ class SectionParser:
         self._paragraphs_chars = 0
         if not is_summary:
             self._in_summary = False
-            self._deltas.put(Channel.ANSWER, self._answer.feed(text))
+            self._shown.append(self._answer.feed(text))
             return
         follows_blank = True
         for line in map(_limit_indent, text.split("\n")):
             mark = _read_summary_line(line, is_whole=True, follows_blank=follows_blank) or LineStart()
             if mark.kind in ("bullet", "blank") or follows_blank:
-                self._bullets.end()
+                self._bullet.end()
             # A heading that doesn't count is text.
-            self._bullets.add(f"{line if mark.kind in (SUMMARY, ANSWER) else line[mark.chars :]} ")
+            self._bullet.add(f"{line if mark.kind in (SUMMARY, ANSWER) else line[mark.chars :]} ")
             follows_blank = mark.kind == "blank"
-        self._bullets.end()
+        self._bullet.end()
 
     def _end_line(self) -> None:
         if self._held:
@@ -268,9 +266,9 @@ class SectionParser:
         elif self._paragraphs:
             self._hold_paragraphs("\n")
         elif self._in_summary:
-            self._bullets.add(" ")
+            self._bullet.add(" ")
         else:
-            self._deltas.put(Channel.ANSWER, self._answer.feed("\n"))
+            self._shown.append(self._answer.feed("\n"))
         self._follows_blank_line = not self._line_has_text
         self._is_decided = self._line_has_text = self._skips_blanks = False
 
@@ -313,20 +311,18 @@ class _Answer:
             self._begins_part = self._is_first_part = False
         shown = self.ends.feed(text)
         self._is_first_part = self._is_first_part and not shown
-        if self._is_after_removal or self._seam.is_needed(shown):
-            shown = self._seam.feed(shown, is_after_removal=self._is_after_removal)
-            self._is_after_removal = self._is_after_removal and not shown
+        shown = self._seam.feed(shown, is_after_removal=self._is_after_removal)
+        self._is_after_removal = self._is_after_removal and not shown
         return shown
 
 
-class _Bullets:
-    """The bullets of the summary. Spec 004 summary."""
+class _Bullet:
+    """The bullet of the summary that is being read; ``end`` adds it to ``bullets``. Spec 004 summary."""
 
-    def __init__(self, deltas: DeltaBuffer) -> None:
-        self._deltas = deltas
+    def __init__(self, bullets: list[str]) -> None:
+        self._bullets = bullets
         self._pieces: list[str] = []
         self._size = 0
-        self._count = 0
 
     def add(self, text: str) -> None:
         # A bullet without end must not fill the memory.
@@ -336,16 +332,15 @@ class _Bullets:
             self._size += min(len(text), room)
 
     def end(self) -> None:
-        """Emit the current bullet, if there is one."""
+        """Add the current bullet, if there is one, to those that have ended."""
         text = _BLANKS.sub(" ", "".join(self._pieces)).strip()
         self._pieces, self._size = [], 0
-        if not text or self._count == MAX_BULLETS:
+        if not text or len(self._bullets) == MAX_BULLETS:
             return
         text = _BULLET_MARK.sub("", text, count=1) if _BULLET_MARK.match(text) else text
         text = _shorten(plain_text(text[:_MAX_MARKDOWN_CHARS]).strip())
         if text:
-            self._count += 1
-            self._deltas.append(Delta(Channel.SUMMARY, text))
+            self._bullets.append(text)
 
 
 def plain_text(markdown: str) -> str:

@@ -18,7 +18,7 @@ from reasoning.scratchpad import RepeatGuard, Scratchpad
 from reasoning.services.signatures import is_opaque, merge_signatures, signatures_of_call
 from reasoning.services.text_calls import has_text_call
 from reasoning.stream.continuation import ContinuedText
-from reasoning.stream.limits import Cap, cut_to_bytes
+from reasoning.stream.limits import cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK
 from reasoning.stream.reasoning_details import clean_details
@@ -38,11 +38,11 @@ _ITEM = "item"
 
 @dataclass(slots=True)
 class _MessageText:
-    """One message of a step: its answer, as shown, and the bullets of its summary."""
+    """One message of a step: the parser of its sections, and its answer, as shown."""
 
     number: int
+    sections: SectionParser
     answer: list[str] = field(default_factory=list)
-    bullets: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class StepMachine:
 
     def __init__(self, turn: TurnMachine, number: int, *, starts_in_reasoning: bool) -> None:
         self._turn = turn
+        self.room = turn.room
         self.number = number
         self.chars = 0  # of content: the end of a long step takes longer
         self._starts_in_reasoning = starts_in_reasoning
@@ -89,23 +90,18 @@ class StepMachine:
         self._status_line = ""
         self._finish_reason: str | None = None
         self._has_thinking = False
-        self._room_for_thinking = turn.room.thinking
+        self._room_for_thinking = self.room.thinking
 
-    @property
-    def reached(self) -> Cap | None:
-        """The limit of the turn that was passed."""
-        return self._turn.room.reached
-
-    def feed(self, raw: RawDelta) -> tuple[Update, ...]:
+    def feed(self, raw: RawDelta) -> Sequence[Update]:
         """Return what may be shown now."""
         turn = self._turn
-        if turn.room.reached:
+        if self.room.reached:
             return ()
         match raw:
             case RawFields():
                 self._feed_fields(raw)
             case RawItem():
-                turn.room.store_opaque(raw.item)
+                self.room.store_opaque(raw.item)
                 self._items.append(raw)
                 self._order.append(_ITEM)
             case RawMessage():
@@ -114,7 +110,8 @@ class StepMachine:
                 turn.count_usage(raw)
             case RawEnd(finish_reason):
                 self._finish_reason = finish_reason
-        return self._drain()
+        updates, self._updates = self._updates, []
+        return updates
 
     def end(self, *, partial: bool = False) -> StepOutcome:
         """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
@@ -139,7 +136,7 @@ class StepMachine:
         reasoning = self._reasoning_events(calls, is_whole=is_whole)
         events = (*reasoning, *self._ordered_events(calls, partial=partial, is_whole=is_whole))
         return StepOutcome(
-            self._drain(),
+            tuple(self._updates),
             events,
             tuple(calls.values()),
             self._finish_reason,
@@ -149,20 +146,21 @@ class StepMachine:
 
     def _begin_message(self, number: int) -> None:
         """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
-        self._messages.append(_MessageText(number))
         self._sections = SectionParser(live=True, continues=self._turn.continues)
-        self._continuation = ContinuedText(self._turn.cut_answer if self._turn.continues else "")
+        self._messages.append(_MessageText(number, self._sections))
+        self._continuation = ContinuedText(self._turn.cut_answer) if self._turn.continues else None
         # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._answer_guard = RepeatGuard(self._turn.scratchpads)
 
     def _end_message(self, *, partial: bool = False) -> None:
-        self._route_sections(self._sections.feed(self._continuation.finish()))
-        self._route_sections(self._sections.finish())
+        if self._continuation:
+            self._feed_sections(self._continuation.finish())
+        self._show_answer(self._answer_redactor.feed(self._sections.finish()))
         # Only now: the section parser may still release text.
         self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush(), ends=True)
         if self._messages[-1].answer and (partial or self._finish_reason in CUT_SHORT):
-            self._show_answer(self._sections.last_blanks)  # a text that continues this one is joined to them
+            self._show_answer(self._sections.held_blanks)  # a text that continues this one is joined to them
         self._turn.redactions += self._answer_redactor.counts
 
     def _feed_fields(self, raw: RawFields) -> None:
@@ -189,9 +187,6 @@ class StepMachine:
         if (notes := self._normalizer.open_scratchpad) and notes.tokens_est != self._shown_notes_tokens:
             self._shown_notes_tokens = notes.tokens_est
             self._updates.append(ShowScratchpad(notes, is_open=True))
-        if self._sections.has_pending_newline:
-            # The newline is held back, for it may turn out to be trailing. The word before it is complete.
-            self._show_answer(self._answer_redactor.end_word())
 
     def _route(self, deltas: Sequence[Delta]) -> None:
         turn = self._turn
@@ -203,28 +198,28 @@ class StepMachine:
                 self._thinking_guard.learn(text)
                 self._updates.append(ShowScratchpad(text))
             elif delta.channel is Channel.VISIBLE:
-                self._route_sections(self._sections.feed(self._continuation.feed(text)))
+                self._feed_sections(self._continuation.feed(text) if self._continuation else text)
             elif delta.channel is Channel.THINKING:
-                text = turn.room.of_thinking(text)
+                text = self.room.of_thinking(text)
                 # On the page a blank line separates the thoughts of two steps.
                 if turn.has_thinking and not self._has_thinking:
                     self._show_thinking(BLOCK_BREAK)
                 self._has_thinking = turn.has_thinking = True
                 self._show_thinking(self._thinking_redactor.feed(text))
-            elif not turn.room.reached:
+            elif not self.room.reached:
                 if self._tool_calls.feed(delta):
                     self._order.append(delta.index or 0)
-                if self._tool_calls.longest_bytes > turn.room.limits.arguments_bytes:
-                    turn.room.reached = "arguments"
-                elif len(self._tool_calls) > turn.room.limits.calls_read:
-                    turn.room.reached = "calls"
+                if self._tool_calls.longest_bytes > self.room.limits.arguments_bytes:
+                    self.room.reached = "arguments"
+                elif len(self._tool_calls) > self.room.limits.calls_read:
+                    self.room.reached = "calls"
 
-    def _route_sections(self, deltas: Sequence[Delta]) -> None:
-        for delta in deltas:
-            if delta.channel is Channel.SUMMARY:
-                self._messages[-1].bullets.append(str(delta.text))
-            else:
-                self._show_answer(self._answer_redactor.feed(str(delta.text)))
+    def _feed_sections(self, text: str) -> None:
+        shown = self._answer_redactor.feed(self._sections.feed(text))
+        if self._sections.held_blanks:
+            # A line break is held back, for it may turn out to be trailing. The word before it is complete.
+            shown += self._answer_redactor.end_word()
+        self._show_answer(shown)
 
     def _is_answer_in_hint(self) -> bool:
         """Say whether all text came in a thought that no tag opened: only the profile said so, and it is the answer."""
@@ -246,7 +241,7 @@ class StepMachine:
         turn = self._turn
         if turn.scratchpads:
             redacted = self._mask(self._answer_guard, redacted, ends=ends)
-        redacted = turn.room.of_answer(redacted)
+        redacted = self.room.of_answer(redacted)
         if not redacted:
             return
         answer = self._messages[-1].answer
@@ -299,10 +294,6 @@ class StepMachine:
         if lines:
             self._updates.append(ShowStatus(redact_text(lines[-1])[:MAX_STATUS_CHARS]))
 
-    def _drain(self) -> tuple[Update, ...]:
-        updates, self._updates = self._updates, []
-        return tuple(updates)
-
     def _reasoning_events(self, calls: Mapping[int, ToolCall], *, is_whole: bool) -> Iterator[Event]:
         normalizer = self._normalizer
         # The normaliser has collected it by itself, without a limit.
@@ -348,7 +339,7 @@ class StepMachine:
         """Return the messages by number. The last one has the summary, which may be all that it has."""
         turn = self._turn
         if not self._tool_calls:
-            turn.summarise(next((message.bullets for message in reversed(self._messages) if message.bullets), []))
+            turn.summarise(next((one.sections.bullets for one in reversed(self._messages) if one.sections.bullets), []))
         summary = () if self._tool_calls else turn.summary
         # What is stored is what was shown, redacted once. Live, the last blanks were emitted.
         texts = [(message.number, "".join(message.answer)) for message in self._messages]

@@ -18,23 +18,18 @@ class SurrogateJoiner:
     """Feed it pieces; what comes out has no surrogate and is the same for every chunking."""
 
     def __init__(self) -> None:
-        self._high = ""  # the first half of a pair whose second half has not arrived
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the second half of a pair is to come."""
-        return bool(self._high)
+        self.high = ""  # the first half of a pair whose second half has not arrived
 
     def feed(self, text: str) -> str:
-        if text.isascii() and not self._high:
+        if text.isascii() and not self.high:
             return text
-        text, self._high = self._high + text, ""
+        text, self.high = self.high + text, ""
         # JSON escapes one emoji as two halves, and a server may send them in two deltas.
         if "\ud800" <= text[-1:] <= "\udbff":
-            text, self._high = text[:-1], text[-1]
+            text, self.high = text[:-1], text[-1]
         return repair_surrogates(text)
 
     def finish(self) -> str:
         """Return the replacement character where a first half is still waiting."""
-        text, self._high = self._high, ""
+        text, self.high = self.high, ""
         return repair_surrogates(text)

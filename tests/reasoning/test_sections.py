@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.deltas import Channel, Delta
 from reasoning.stream.sections import MAX_BULLET_CHARS, SectionParser, Sections, parse_sections
-from tests.reasoning.streamed import joined, text_of
+from tests.reasoning.streamed import text_of
 
 PIECES = (
     *("Reasoning Summary:", "Final Answer:", "reasoning", "Final", " Answer", "Summary", ":", "**", "##", "__"),
@@ -22,10 +21,9 @@ texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 
 def stream(pieces: Iterable[str]) -> tuple[tuple[str, ...], str]:
     parser = SectionParser()
-    out = [delta for piece in pieces for delta in parser.feed(piece)]
-    out += parser.finish()
-    assert parser.finish() == ()
-    return tuple(str(delta.text) for delta in out if delta.channel is Channel.SUMMARY), joined(out, Channel.ANSWER)
+    answer = "".join(map(parser.feed, pieces)) + parser.finish()
+    assert parser.finish() == ""
+    return tuple(parser.bullets), answer
 
 
 @pytest.mark.spec("004 summary")
@@ -170,28 +168,34 @@ def test_long_bullet_is_cut_at_a_word(long, short):
 def test_answer_streams_without_delay():
     parser = SectionParser()
 
-    assert _texts(parser.feed("Net sales")) == ["Net sales"]
-    assert _texts(parser.feed(" rose")) == [" rose"]
-    assert _texts(parser.feed(" by 2%.\n\nF")) == [" by 2%."]
-    assert _texts(parser.feed("in")) == []
-    assert _texts(parser.feed("d")) == ["\n\nFind"]
+    assert parser.feed("Net sales") == "Net sales"
+    assert parser.feed(" rose") == " rose"
+    assert parser.feed(" by 2%.\n\nF") == " by 2%."
+    assert parser.feed("in") == ""
+    assert parser.feed("d") == "\n\nFind"
 
 
 def test_heading_is_never_shown():
     parser = SectionParser()
-    out = [delta for char in "**Final Answer**:\nyes\n## Reasoning Summary\n1. a\n" for delta in parser.feed(char)]
+    shown = [parser.feed(char) for char in "**Final Answer**:\nyes\n## Reasoning Summary\n1. a\n"]
 
-    assert _texts(out) == ["y", "e", "s"]
-    assert _texts(parser.finish()) == ["a"]
+    assert list(filter(None, shown)) == ["y", "e", "s"]
+    assert parser.finish() == ""
+    assert parser.bullets == ["a"]
 
 
-def test_bullet_is_emitted_when_it_has_ended():
+def test_bullet_is_added_when_it_has_ended():
     parser = SectionParser()
+    pieces = {
+        "Reasoning Summary:\n- one\n": [],
+        "- two": ["one"],
+        " b\n": ["one"],
+        "\n": ["one", "two b"],
+    }
 
-    assert parser.feed("Reasoning Summary:\n- one\n") == ()
-    assert _texts(parser.feed("- two")) == ["one"]
-    assert parser.feed(" b\n") == ()
-    assert _texts(parser.feed("\n")) == ["two b"]
+    for piece, bullets in pieces.items():
+        assert parser.feed(piece) == ""
+        assert parser.bullets == bullets
 
 
 @given(text=texts, seed=st.integers(0, 10**6))
@@ -236,14 +240,10 @@ def test_endless_line_is_not_held(start, line):
     parser.feed(start)
     for _ in range(2_000):
         parser.feed(line * 50)
-    held = sum(len(str(delta.text)) for delta in parser.feed("x"))
+    held = len(parser.feed("x"))
 
     assert held <= 80 + 64
     parser.feed(line * 500_000 + "x")
-
-
-def _texts(deltas: Iterable[Delta]) -> list[str]:
-    return [str(delta.text) for delta in deltas]
 
 
 @pytest.mark.spec("004 summary")
@@ -311,6 +311,6 @@ def test_paragraphs_without_an_answer_are_shown_after_a_while():
     parser = SectionParser(live=True)
     parser.feed("Reasoning Summary:\n- a\n\n")
 
-    shown = "".join(str(delta.text) for _ in range(300) for delta in parser.feed("word "))
+    shown = "".join(parser.feed("word ") for _ in range(300))
 
     assert shown.startswith("word word ")

@@ -56,12 +56,9 @@ def test_live_streaming_differs_in_blanks_at_line_ends_only(text, seed):
     def parse(pieces, *, live):
         normalizer, parser = Normalizer(live=live), SectionParser(live=live)
         visible = [delta for piece in pieces for delta in normalizer.feed({"content": piece})] + [*normalizer.finish()]
-        out = []
-        for delta in visible:
-            out += parser.feed(str(delta.text)) if delta.channel is Channel.VISIBLE else ()
-        out += parser.finish()
-        bullets = [str(delta.text) for delta in out if delta.channel is Channel.SUMMARY]
-        return bullets, joined(out, Channel.ANSWER), normalizer.thinking
+        shown = [parser.feed(str(delta.text)) for delta in visible if delta.channel is Channel.VISIBLE]
+        answer = "".join(shown) + parser.finish()
+        return parser.bullets, answer, normalizer.thinking
 
     pieces = [str(delta["content"]) for delta in recut([{"content": text}], seed)]
     whole, live, cut = parse([text], live=False), parse([text], live=True), parse(pieces, live=True)

@@ -81,9 +81,8 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
 def sections_of(visible: Sequence[str]) -> Sections:
     """Return the sections of one message that went through the normaliser."""
     parser = SectionParser()
-    parts = [delta for text in visible for delta in parser.feed(text)] + list(parser.finish())
-    summary = tuple(str(part.text) for part in parts if part.channel is Channel.SUMMARY)
-    return Sections(summary, "".join(str(part.text) for part in parts if part.channel is Channel.ANSWER))
+    answer = "".join(map(parser.feed, visible)) + parser.finish()
+    return Sections(tuple(parser.bullets), answer)
 
 
 class Command(BaseCommand):
