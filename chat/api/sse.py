@@ -177,7 +177,7 @@ class TurnEvents:
         if isinstance(turn, LiveTurn):
             return False
         # events have no more of the thinking than ordinary viewers may read
-        is_behind = self.follower is not None and self.follower.is_behind
+        is_behind = self.follower is not None and bool(self.follower.early)
         return is_behind or (self.sees.thinking == "whole" and len(turn.thinking) < turn.thinking_chars)
 
     async def start(self) -> str:

@@ -20,22 +20,17 @@ class TurnFollower(Generic[State]):
     def __init__(self, turn: State) -> None:
         self.turn = turn
         self.seq = turn.seq
-        self._early: dict[int, Event] = {}  # by number; behind a gap
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether events wait for a later state."""
-        return bool(self._early)
+        self.early: dict[int, Event] = {}  # by number: behind a gap, they wait for a later state
 
     def receive(self, event: Event) -> list[Event]:
         """Return the events that continue what was followed, in order: none for a known one, or behind a gap."""
         seq = event["seq"]
-        if seq == self.seq + 1 or (seq > self.seq and len(self._early) < MAX_EARLY):
-            self._early[seq] = event
+        if seq == self.seq + 1 or (seq > self.seq and len(self.early) < MAX_EARLY):
+            self.early[seq] = event
         followed: list[Event] = []
-        while (following := self._early.get(self.seq + 1)) and self.turn.can_apply(following):
+        while (following := self.early.get(self.seq + 1)) and self.turn.can_apply(following):
             self.seq += 1
-            del self._early[self.seq]
+            del self.early[self.seq]
             if self.seq > self.turn.seq:
                 self.turn.apply(following)
             followed.append(following)
@@ -49,7 +44,7 @@ class TurnFollower(Generic[State]):
             return False
         newer.take_over(self.turn)
         self.turn, self.seq = newer, newer.seq
-        early, self._early = self._early, {}
+        early, self.early = self.early, {}
         for seq in sorted(early):
             self.receive(early[seq])
         return True

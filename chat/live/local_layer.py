@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import defaultdict
+from functools import partial
 from typing import Any
 
 from channels.exceptions import ChannelFull
@@ -21,7 +23,7 @@ class LocalChannelLayer(BaseChannelLayer):
 
     def __init__(self, capacity: int = 100) -> None:
         super().__init__(capacity=capacity)
-        self._queues: dict[str, asyncio.Queue[dict[str, Any]]] = {}
+        self._queues: defaultdict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(partial(asyncio.Queue, capacity))
         self.groups: dict[str, set[str]] = {}
 
     async def new_channel(self, prefix: str = "specific") -> str:
@@ -30,13 +32,13 @@ class LocalChannelLayer(BaseChannelLayer):
     async def send(self, channel: str, message: dict[str, Any]) -> None:
         """Put a message into a channel's queue. Raises ChannelFull."""
         try:
-            self._queue(channel).put_nowait(message)
+            self._queues[channel].put_nowait(message)
         except asyncio.QueueFull:
             raise ChannelFull(channel) from None
 
     async def receive(self, channel: str) -> dict[str, Any]:
         try:
-            return await self._queue(channel).get()
+            return await self._queues[channel].get()
         except asyncio.CancelledError:
             self._queues.pop(channel, None)  # its consumer has ended
             raise
@@ -53,15 +55,10 @@ class LocalChannelLayer(BaseChannelLayer):
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         """Send to each member; a full queue misses it, which its page sees as a gap in ``seq``."""
         for channel in self.groups.get(group, ()):
-            queue = self._queue(channel)
+            queue = self._queues[channel]
             if not queue.full():
                 queue.put_nowait(message)
 
     async def flush(self) -> None:
         self._queues.clear()
         self.groups.clear()
-
-    def _queue(self, channel: str) -> asyncio.Queue[dict[str, Any]]:
-        if channel not in self._queues:
-            self._queues[channel] = asyncio.Queue(self.capacity)
-        return self._queues[channel]

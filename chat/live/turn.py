@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
 from accounts.access.visibility import site_flags
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_TOOL_CHARS = 80
 FEED_CHARS = 4_096  # are split into blocks without a pause
+WRITING = _("Writing…")
 REDRAW_EVERY_S = 0.15  # at most so often is the open block of a turn drawn again
 logger = logging.getLogger(__name__)
 
@@ -127,7 +129,10 @@ class LiveTurn(TurnState):
 
     def show_answer(self, text: str) -> None:
         """Show released answer text."""
-        self._stop_thinking_clock()
+        if self._status is not WRITING:
+            self.show_status(WRITING)
+        if self._thinking_since is not None:
+            self._stop_thinking_clock()
         self.answer += text
         self._add_text("text", text)
 
@@ -146,7 +151,7 @@ class LiveTurn(TurnState):
 
         With any other status than that of a model that works, its thinking rests.
         """
-        if text is self._status:  # called with the same object for each token
+        if text is self._status:
             return
         self._status, self._thought, self._reads = text, "", 0
         self._retry_at = None if wait_s is None else time.time() + wait_s

@@ -120,7 +120,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await self._send(page.opened(QueryDict(self.scope["query_string"]).get("shows")))
         for frame in self._liveness():
             await self.send(frame)
-        self._spawn(self._follow(messages))
+        self._spawn(self._follow(page, messages))
         start_checks()
 
     async def disconnect(self, code: int) -> None:
@@ -184,16 +184,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._was_live = self.is_live
         return [LiveFrame(live=self.is_live).encode()]
 
-    async def live_event(self, message: dict[str, Any]) -> None:
-        """Draw an event of the conversation."""
-        if self._page is not None:
-            await self._send(self._page.on_event(message["event"]))
-
-    async def viewer_changed(self, message: dict[str, Any]) -> None:
-        """Draw what the viewer may see now, if their session is still valid: something of it changed elsewhere."""
-        if self._page is not None:
-            await self._send(self._page.reauthorize())
-
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Handle one message at a time, in order; what goes wrong closes the socket, and the page reconnects."""
         try:
@@ -229,13 +219,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if reveal is not None:
             await self._locked(reveal)
 
-    async def _follow(self, messages: Subscription) -> None:
+    async def _follow(self, page: PageSession, messages: Subscription) -> None:
+        """Draw what happens in the conversation, and what the viewer may see where that has changed elsewhere."""
         try:
-            while True:
+            while self._page is not None:
                 if message := await messages.next():
-                    await self.dispatch(message)
+                    async with self._lock:
+                        await self._send(page.on_event(message["event"]) if "event" in message else page.reauthorize())
         except Exception:  # else the page would stay open and get no more events
-            logger.exception("events can't be received; closing the socket")
+            logger.exception("events can't be received or drawn; closing the socket")
             await self.close(BROKEN)
 
     async def _locked(self, draw: Callable[[], Awaitable[list[str]]]) -> None:

@@ -217,7 +217,7 @@ class PageSession:
 
     async def _catch_up_lane(self, lane: Lane, *, heard: bool) -> list[str]:
         follower = lane.follower
-        if follower is None or (heard and not follower.is_behind):
+        if follower is None or (heard and not follower.early):
             return []
         turn = follower.turn
         if not isinstance(turn, LiveTurn):
@@ -350,15 +350,18 @@ class PageSession:
             is_lost = any(live is not None and live.public_id == event["turn"] for live in lost)  # its start
             return await self._redraw() if is_lost else []
         follower = lane.follower
-        was_behind, turn = follower.is_behind, follower.turn
+        turn, early_before = follower.turn, len(follower.early)
         followed = follower.receive(event)
-        if follower.is_behind and isinstance(turn, LiveTurn):
+        if follower.early and isinstance(turn, LiveTurn):
             return self._snapshot(lane, turn)
-        if follower.is_behind and not was_behind:
+        if follower.early and not early_before:
             return await self._read_stored(lane, follower)  # the next check reads it again
-        if any(each["kind"] == "rewritten" for each in followed):
-            return self._snapshot(lane, turn)
-        return [frame for each in followed for frame in lane.frames.draw(turn, each)]
+        drawn: list[str] = []
+        for each in followed:
+            if each["kind"] == "rewritten":  # the state has what follows, too
+                return self._snapshot(lane, turn)
+            drawn += lane.frames.draw(turn, each)
+        return drawn
 
     def _lane_of(self, turn_id: object) -> Lane | None:
         for lane in self._lanes:  # for every event of everybody: no generator, no property

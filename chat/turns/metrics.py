@@ -36,9 +36,8 @@ class TurnMetrics:
         self._step, self._attempts = -1, 0  # the newest step, and its requests
 
     def token_came(self) -> None:
-        """Record when the first text of an answer or a thought may be shown."""
-        if self.first_token_ms is None:
-            self.first_token_ms = _ms_since(self._started_at)
+        """Record that the first text of an answer or a thought may be shown now."""
+        self.first_token_ms = _ms_since(self._started_at)
 
     @contextmanager
     def request(self, step: int, provider: Provider, machine: TurnMachine) -> Iterator[None]:

@@ -42,7 +42,7 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
 from reasoning.stream.step import CUT_SHORT, StepMachine, StepOutcome
 from reasoning.stream.turn import TurnMachine
-from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, Update
+from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, ShowText, Update
 
 logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
@@ -50,7 +50,6 @@ SLOW = _("Still waiting for the model…")
 SLOW_S = 5.0
 MAX_HOLD_S = 0.02
 LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
-WRITING = _("Writing…")
 WAITING = _("The model service is busy; next try in")  # a countdown follows
 LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
@@ -447,13 +446,13 @@ class TurnRun:
                 self.live.show_thought_line(text)
             case ReplaceText(channel, chars, text):
                 self.live.replace_text(channel, chars, text)
-            case _ if update.channel is Channel.ANSWER:
-                self._metrics.token_came()
-                self.live.show_status(WRITING)
-                self.live.show_answer(update.text)
-            case _ if update.channel is Channel.THINKING:
-                self._metrics.token_came()
-                self.live.show_thinking(update.text)
+            case ShowText(channel, text):
+                if self._metrics.first_token_ms is None:
+                    self._metrics.token_came()
+                if channel is Channel.ANSWER:
+                    self.live.show_answer(text)
+                else:
+                    self.live.show_thinking(text)
 
     async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
         async with self._until_stopped():

@@ -18,7 +18,7 @@ from reasoning.stream.normalizer import Normalizer, normalize_stream
 from reasoning.stream.sections import SectionParser
 from reasoning_stream_cases import recut
 from replay_contract_server.delimiters import has_delimiter
-from tests.reasoning.streamed import PIECES, calls_made, channels, first_step, joined, of_text, shown
+from tests.reasoning.streamed import PIECES, calls_made, channels, first_step, of_text, shown
 from tests.recordings import CHAT, chat_deltas, exchanges
 
 CANARY = "Zq7Zq7Zq7"

@@ -43,14 +43,14 @@ def test_follower_ends_with_the_state_of_the_turn(sent, lost, read):
     for event in sent:
         if event["seq"] not in lost:
             followed += follower.receive(copy.copy(event))
-        if read and follower.is_behind:
+        if read and follower.early:
             follower.continue_from(checkpoint(read.pop()))
     follower.continue_from(checkpoint(len(EVENTS)))
 
     numbers = [event["seq"] for event in followed]
     assert numbers == sorted(set(numbers))
     assert follower.turn.answer == "".join(WORDS)
-    assert (follower.seq, follower.is_behind) == (len(EVENTS), False)
+    assert (follower.seq, follower.early) == (len(EVENTS), {})
 
 
 @pytest.mark.parametrize(("kind", "followed"), [(TurnState, 2), (FollowedTurn, 0)])
@@ -60,4 +60,4 @@ def test_text_of_a_rewritten_answer_waits_for_a_checkpoint(kind, followed):
 
     events = [*follower.receive(rewritten), *follower.receive(text(2, "next"))]
 
-    assert (len(events), follower.is_behind) == (followed, followed == 0)
+    assert (len(events), len(follower.early)) == (followed, 2 - followed)
