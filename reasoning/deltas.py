@@ -5,7 +5,7 @@ The normaliser turns the first into the second, each on exactly one ``Channel`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -101,15 +101,14 @@ RawDelta = RawFields | RawItem | RawMessage | RawUsage | RawEnd
 MAX_SLICE_CHARS = 16_384
 
 
-def split_long_text(raw: RawDelta) -> Iterator[RawDelta]:
-    """Yield ``raw``; if it is one very long text, yield that in pieces, so that none blocks the event loop for long.
+def split_long_text(raw: RawDelta) -> Sequence[RawDelta]:
+    """Return ``raw``; if it is one very long text, that in pieces, so that none blocks the event loop for long.
 
     A delta of several fields stays whole, for a service may have put one text into two of them.
     """
     if isinstance(raw, RawFields) and len(raw.fields) == 1:
         ((name, text),) = raw.fields.items()
         if isinstance(text, str) and len(text) > MAX_SLICE_CHARS:
-            for start in range(0, len(text), MAX_SLICE_CHARS):
-                yield RawFields({name: text[start : start + MAX_SLICE_CHARS]}, raw.message)
-            return
-    yield raw
+            starts = range(0, len(text), MAX_SLICE_CHARS)
+            return [RawFields({name: text[start : start + MAX_SLICE_CHARS]}, raw.message) for start in starts]
+    return (raw,)
