@@ -97,9 +97,22 @@ def resolve(
     Reads the database for ``profiles`` and ``site`` where they were not read just now.
     """
     profiles = enabled_profiles() if profiles is None else profiles
-    offered = offered_models(profiles)
+    return in_conversation(model_of(conversation, profiles), conversation, site), offered_models(profiles)
+
+
+def model_of(conversation: Conversation, profiles: Sequence[ModelProfile] | None = None) -> ModelChoice:
+    """Return the model of a conversation's next request as it is everywhere: without its instructions and tools.
+
+    Reads the database as ``chosen_model`` does.
+    """
+    profiles = enabled_profiles() if profiles is None else profiles
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
-    return in_conversation(of_profile(own) if own else offered[0], conversation, site), offered
+    return of_profile(own) if own else default_model(profiles)
+
+
+def default_model(profiles: Sequence[ModelProfile]) -> ModelChoice:
+    """Return the model that answers without a choice, of profiles that are in the order of ``enabled_profiles``."""
+    return of_profile(profiles[0]) if profiles and profiles[0].is_default else of_environment()
 
 
 def in_conversation(chosen: ModelChoice, conversation: Conversation, site: SiteSettings | None = None) -> ModelChoice:
@@ -139,8 +152,8 @@ def offered_models(profiles: Sequence[ModelProfile] | None = None) -> tuple[Mode
     """Return what a conversation may choose, the site's default first. Reads the database as ``resolve`` does."""
     profiles = enabled_profiles() if profiles is None else profiles
     # A default profile replaces the environment's endpoint, which no conversation could name any more.
-    own = () if profiles and profiles[0].is_default else (of_environment(),)
-    return (*own, *map(of_profile, profiles))
+    others = profiles[1:] if profiles and profiles[0].is_default else profiles
+    return (default_model(profiles), *map(of_profile, others))
 
 
 async def find_model(name: object) -> ModelChoice | None:

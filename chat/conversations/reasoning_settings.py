@@ -87,7 +87,7 @@ def effective_settings(person: User, conversation: Conversation, model: ModelCho
 
 def list_settings(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
     """Return every setting with its value and the layer that it comes from."""
-    chosen = model_choice.chosen_model(conversation)
+    chosen = model_choice.model_of(conversation)
     found = preferences.layers(person, **layers_of(conversation, chosen))
     values = effective_settings(person, conversation, chosen).as_dict()
     origins = {name: layer for layer, of_layer in found.items() for name in of_layer}  # the strongest layer is last
@@ -124,7 +124,7 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     """
     if not settings.REASONING_ENABLED:
         return ()
-    chosen = model_choice.chosen_model(conversation)
+    chosen = model_choice.model_of(conversation)
     in_force = effective_settings(person, conversation, chosen)
     if chosen.config.is_offline:
         found = missing("the offline analyst", *set_names(in_force))
@@ -175,5 +175,5 @@ def chosen_by(person: User, conversation: Conversation) -> dict[str, Any]:
 
 
 def layers_of(conversation: Conversation, model: ModelChoice | None = None) -> dict[str, Layer]:
-    model = model or model_choice.chosen_model(conversation)
+    model = model or model_choice.model_of(conversation)
     return {"model_layer": model.reasoning, "conversation_layer": conversation.reasoning or {}}

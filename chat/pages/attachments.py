@@ -46,7 +46,7 @@ def upload(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
     except InvalidInputError as error:
         form = {"code": error.code, "message": error.message, "field": FILE_FIELD}
         return JsonResponse({"error": form}, status=200 if request.htmx else 400)  # browsers log a 4xx as a fault
-    takes_images = model_choice.chosen_model(conversation).takes_images
+    takes_images = model_choice.model_of(conversation).takes_images
     view = draft_view(attachments.to_attached_file(stored), conversation_id, takes_images=takes_images)
     return render(request, "chat/attachments/_attachment.html", {"file": view}, status=201)
 

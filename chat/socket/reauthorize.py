@@ -70,7 +70,7 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
         elif conversation is None or conversation.owner_id != page.user_id:
             viewers[page] = ConversationGoneError()
         else:
-            model = model_choice.chosen_model(conversation, profiles)
+            model = model_choice.model_of(conversation, profiles)
             is_administrator = page.user_id in administrators
             sees = reasoning_settings.visibility_for(*current, conversation, model, is_administrator=is_administrator)
             newest_id = conversation.newest_turn.hex if conversation.newest_turn else ""
