@@ -79,6 +79,7 @@ class RuleBook:
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
+        self._rules_for = lru_cache(maxsize=1_024)(self._rules_of)
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> Iterator[SeenTrigger]:
         """Yield the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
@@ -124,16 +125,19 @@ class RuleBook:
     def find(self, text: str, windows: Sequence[Window]) -> list[Span]:
         """Return what the rules of the triggers find in their windows, in order and without overlaps."""
         found: list[Span] = []
-        names = {window.name for window in windows}
-        for rule in self._rules:
-            if names.isdisjoint(rule.triggers):
-                continue
-            for start, end in joined([window[:2] for window in windows if window.name in rule.triggers]):
-                piece = text[:end]
-                if rule.needs is None or rule.needs.search(piece, start):
-                    masked = (whole_secret(text, span) for span in rule.find(piece, start))
+        places: dict[frozenset[str], list[tuple[int, int]]] = {}  # by the triggers that rules share
+        for rule, names in self._rules_for(frozenset(window.name for window in windows)):
+            if names not in places:
+                places[names] = joined([window[:2] for window in windows if window.name in names])
+            for start, end in places[names]:
+                if rule.needs is None or rule.needs.search(text, start, end):
+                    masked = (whole_secret(text, span) for span in rule.find(text[:end], start))
                     found += [span._replace(rule=rule.name) for span in masked if span]
-        return merge_spans(found)
+        return merge_spans(found) if found else found
+
+    def _rules_of(self, names: frozenset[str]) -> list[tuple[Rule, frozenset[str]]]:
+        """Return the rules of triggers with these names, and which of these are its own."""
+        return [(rule, names & rule.triggers) for rule in self._rules if names & rule.triggers]
 
 
 def whole_secret(text: str, span: Span) -> Span | None:
