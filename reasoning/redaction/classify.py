@@ -32,7 +32,7 @@ class KeyKind(StrEnum):
 
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
-    " minutes hours days fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
+    " minutes hours days existing fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
 )
 _MEASURED_TOKENS = wordset(
     "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
@@ -43,7 +43,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
-    " framework frameworks library libraries identifier identifiers command arn host"
+    " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
     " delay message method header class site scheme params parameters py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
@@ -52,6 +52,8 @@ _KEY_BOOKKEEPING = wordset(
     " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
     " answer json dictionary hot short arrow shift ctrl"
 )
+# Whose code is public: an errorCode, a countryCode.
+_CODE_OWNERS = wordset("error status exit return http country currency language postal zip area source event reason")
 _PASSING = wordset("bypass compass encompass overpass surpass trespass underpass")
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(
@@ -177,6 +179,10 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
     if present & _BOOKKEEPING and words[-1] in {"token", "key", "tokens"}:
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
+        return True
+    if words[-3:] == ("public", "key", "token") or words[-2:] == ("cert", "hash"):
+        return True
+    if last == "code" and not _CODE_OWNERS.isdisjoint(words[-2:-1]):
         return True
     if words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present:
         return True

@@ -30,29 +30,57 @@ WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # What other programs write in place of a secret.
 _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
+# Values that tutorials and default settings share: whoever reads one learns nothing of a person's.
+_SAMPLES = wordset(
+    """
+    admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
+    toor changeit ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123
+    secret123 wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza== dxnlcm5hbwu6cgfzc3dvcmq=
+    ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass public-anon-key
+    """
+)
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
       \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
+      | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|credentials?) | [$:]\d{1,2}
+      | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\.{3}|…)
       | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
-        (?i:[-_ ]?[a-z]{2,12}){0,5}
+        (?i:[-_ ]?(?:[a-z]{2,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}
+      | (?i:change[-_ ]?(?:me|this|it)) [-_]? (?:123\d?|\d)? !?
+      | (?i:p[a@4][s$5]{2}w[o0]rd) (?:123)? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
       | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
       | [\w\-]{1,24}=(?:\.{3}|…)
-      | (?i:not?) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
+      | (?i:not?|none) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
+        (?i:[-_ ](?:needed|required|used|set|here))?
+      | ([#_@%])\1[A-Z][A-Z_]+\1\1
+      | (?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)? | 1234567890
+      | [A-Za-z0-9/+_\-]{0,40}EXAMPLE(?:KEY|TOKEN)?
+      | --?[a-z][a-z\-]{1,40}=?  # the next option
+      | (?:[\w\-]{1,40},)?(?:id|src|source|target|type|env|file|name)=[^,\s=]{1,80}(?:,[a-z]{1,12}=[^,\s=]{1,80})*
+      | @[\w./\-]{1,80}\.(?:txt|json|pem|key|ya?ml|env|crt|cfg|conf) | @Microsoft\..*
+      | [a-z]{2,20}(?::[a-z_\-]{2,20}){1,4}:(?:v\d{1,2}:?)?  # the beginning of keys in a store
+      | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super)
-        (?i:[-_ ]?(?:own|new|secret|api|access|auth|registry|cookie|key|token|password|value|here)){1,4} \d?
+        (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
+        |passwd|pwd|pass|pw|value|here)){1,4} \d?
       | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|api-?key|credentials?))
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
-      | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
+      | (?:op|vault|ssm|arn|file|keyring):.* | \?[A-Za-z_]*\}?
+      | !(?:vault|secret|env|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*
+      # a pattern: of anything, or with a repeated class of characters
+      | (?:\.[*+]|\\[sSwWdD][*+]|\(\?|\[\^).* | .{0,80}\[[\w\-\\^ ]{1,20}\][?*+{].*
+      | (?:[~^]>?|[<>]=?|[~=]=|~>)[ ]?v?\d{1,4}(?:\.(?:\d{1,5}|[x*])){0,3}(?:-[a-z]{2,5}[.\d]{0,4})?  # of versions
+      | (?:eyJ[A-Za-z0-9]{0,20}|dXNlcj[A-Za-z0-9]{0,12}|[a-z]{2,8}-[a-z]{2,10}-)(?:\.{3}|…)
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\1{2,} | foo | ba[rz] | n/?a | tbd
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | foo | ba[rz] | n/?a | tbd
       | todo)
     )"""
 )
@@ -62,7 +90,7 @@ _SHORTENED = re.compile(r"[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\
 # vulnerabilities and standards, versions, combinations of keys.
 _PUBLIC = re.compile(
     r"""(?xs)
-      https?://[^\s@]* | \S*\][(\[].*
+      https?://[^\s@]* | [a-z][a-z\d+]{2,16}:///?[^\s@?]* | \S*\][(\[].*
     | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
     | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
       (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
@@ -72,11 +100,14 @@ _PUBLIC = re.compile(
     | (?:[A-Za-z]{1,20}(?:\*\*|(?=（)))?["""
     + IDEOGRAPHS
     + r"""].*  # a sentence without blanks
-    | \#\d{1,6}\W* | (?:/[a-z][a-z\d.\-]{1,30}){2,}/? | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
+    | \#\d{1,6}\W* | (?:/[a-z][a-z\d._\-]{1,30}){2,}/? | /[a-z\-]{2,30}/? | (?:~|\.\.?)/[\w./\-]{1,160}
+    | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
     | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
     | _Z[A-Z0-9]\w*  # a symbol of C++
     | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
-    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,5}){1,2} | (?:[a-z][a-z\-]{1,30}/){2,}[a-z\-]{2,30}  # paths
+    | [a-z][\w\-]{1,60}
+      \.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|pem|key|crt|jks)
+    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,7}){1,2} | (?:[a-z][a-z\-]{1,30}/){2,}[a-z\-]{2,30}  # paths
     | (?:[a-z][a-z\d\-]*\.){2,}(?:com|net|org|io|dev|gov|edu|local|internal)
     | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
@@ -129,7 +160,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"[a-z_\-]{1,16}=(?:[A-Za-z][\w.\-]*|\d[\d\-]{0,12})|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -146,9 +177,15 @@ MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_PORT_NAME = re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z")
+_PORT = re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")
 _CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
-SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
+# row_id_49, bert-base-3b, user:755186:cart, order#2026-01-31
+JOINED_NAMES = re.compile(
+    r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+"
+    r"|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
+)
 
 
 def is_inert(value: str) -> bool:
@@ -159,6 +196,7 @@ def is_inert(value: str) -> bool:
         not any(map(str.isalnum, bare[:64]))
         or bare.startswith(_MASKS)
         or bare.lower() in _TYPES
+        or marked.lower() in _SAMPLES
         or _SHORTENED.match(value) is not None
         or _PLACEHOLDER.fullmatch(marked.lstrip("_")[:200]) is not None
         or _PUBLIC.fullmatch(marked[:200]) is not None
@@ -202,7 +240,7 @@ def is_mixed_value(_found: re.Match[str], value: str) -> bool:
 
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or value.isalpha() or is_number_like(value) or SNAKE_OR_KEBAB.fullmatch(value[:128]):
+    if len(value) < min_chars or value.isalpha() or is_number_like(value) or JOINED_NAMES.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]
@@ -245,6 +283,11 @@ def is_address(value: str) -> bool:
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name, an argument with its name."""
     return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
+
+
+def is_chip_port(name: str, value: str) -> bool:
+    """True for GPIO14 behind the name of a pin."""
+    return _PORT_NAME.search(name) is not None and _PORT.fullmatch(value) is not None
 
 
 def strip_punctuation(value: str) -> str:

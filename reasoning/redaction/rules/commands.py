@@ -6,7 +6,15 @@ import re
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Trigger, next_words, pattern_rule
-from reasoning.redaction.values import MIXED_SIGN, is_mixed, is_mixed_value, is_number_like, is_word, wordset
+from reasoning.redaction.values import (
+    MIXED_SIGN,
+    is_chip_port,
+    is_mixed,
+    is_mixed_value,
+    is_number_like,
+    is_word,
+    wordset,
+)
 
 
 def is_no_number(found: re.Match[str], _value: str) -> bool:
@@ -124,7 +132,9 @@ RULES = (
         r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
         r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
         accept=lambda found, value: (
-            classify(found["name"]) is KeyKind.SECRET and (is_mixed(value) or (found["quote"] and not is_word(value)))
+            classify(found["name"]) is KeyKind.SECRET
+            and not is_chip_port(found["name"], value)
+            and (is_mixed(value) or (found["quote"] and not is_word(value)))
         ),
     ),
 )

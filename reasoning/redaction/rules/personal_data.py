@@ -21,7 +21,7 @@ from reasoning.redaction.values import lower_case, wordset
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
-    r"(?P<local>(?<![\w.+%-])(?<!\w')(?<!://)\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
+    r"(?P<local>(?<![\w.+%$-])(?<!\w')(?<!://)\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
     r"(?P<domain>(?:[\w-]{1,63}(?:\.|\[dot\]|\(dot\))){1,8}(?P<tld>[^\W\d_]{2,24}))(?![\w-])"
 )
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])

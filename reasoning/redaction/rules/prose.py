@@ -11,12 +11,20 @@ from collections.abc import Iterator
 from string import digits
 from typing import Final
 
-from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
+from reasoning.redaction.classify import (
+    FOREIGN_PASSWORD_WORDS,
+    SECRET_PAIRS,
+    SECRET_WORDS,
+    KeyKind,
+    classify,
+    singular,
+)
 from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
 from reasoning.redaction.values import (
+    JOINED_NAMES,
     MIXED_SIGN,
-    SNAKE_OR_KEBAB,
     is_address,
+    is_chip_port,
     is_expression,
     is_inert,
     is_mixed,
@@ -89,6 +97,11 @@ _SEED_PHRASE = re.compile(
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
+_LABEL_ENDINGS = ("password", "passwort", "secret", "token")
+_HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
+_NAMES_OF_PAIRS = ("key", "rsa key", "dsa key", "gpg key", "pgp key")
+_KEY_ID = re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?")  # of GnuPG: half a fingerprint, or all of it
+_ID_FLAG = re.compile(r"--?[a-z\-]{0,24}id=?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
     rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
@@ -100,7 +113,7 @@ _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<
 _NOT_BLANK = re.compile(r"\S+")
 _NO_PASSWORD = re.compile(
     r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
-    r"|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
+    r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
 )
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
 _COPULAS = wordset(
@@ -113,7 +126,7 @@ _COPULAS = wordset(
 
 
 # "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
-_VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass\Z")
+_VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass(?: \d{1,2})?\Z")
 _USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
@@ -125,6 +138,16 @@ def is_verb(name: str, value: str, text: str, start: int) -> bool:
     if is_pass and name == "pass" and _CHOSEN_WORD.fullmatch(value):
         return False  # "pass: hunter2", but not "tests pass: py311"
     return bool(is_pass) and not _USER.search(text, max(start - 100, 0), start)
+
+
+def is_label(value: str) -> bool:
+    """True for letters alone, with a word for a secret among them: "Passwort vergessen?", "mysecretpassword"."""
+    words = value.rstrip("?!.:").split()
+    return (
+        0 < len(words) <= 5
+        and all(word.isalpha() for word in words)
+        and any(singular(word.lower()) in SECRET_WORDS or word.lower().endswith(_LABEL_ENDINGS) for word in words)
+    )
 
 
 def accepts_digits(name: str) -> bool:
@@ -152,13 +175,14 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
             continue
-        if found := _IS_VALUE.match(text, word.end()):
+        is_header = _HEADER.match(text, word.start()) is not None  # whose value has a rule of its own
+        if not is_header and (found := _IS_VALUE.match(text, word.end())):
             start, value = found.start("value"), strip_punctuation(found["value"])
             if is_on_next_line(text, word.end(), start, start + len(value), value):
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
-            elif is_verb(name, value, text, word.start()):
+            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, found, value)):
                 continue
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(found["open"].strip("("))):
                 yield Span(start, start + len(value))
@@ -173,15 +197,24 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 yield Span(start, start + len(value))
 
 
+def quoted_text(text: str, found: re.Match[str], value: str) -> str:
+    """Return what is in the quotes that open before ``value``; ``value`` where none do, or none closes them."""
+    start, quote = found.start("value"), found["open"][-1:]
+    end = text.find(quote, start, start + 80) if quote and quote in "\"'`" else -1
+    return value if end < 0 else text[start:end]
+
+
 def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name) and classify(name) is KeyKind.SECRET
+    if is_chip_port(name, value):
+        return False
     if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
     if is_plain_name(name):
         return is_random(value, min_chars=10) or (
-            quoted and is_mixed(value) and len(value) >= 8 and not SNAKE_OR_KEBAB.fullmatch(value[:128])
+            quoted and is_mixed(value) and len(value) >= 8 and not JOINED_NAMES.fullmatch(value[:128])
         )
     if is_word(value) or is_number_like(value):
         return False
@@ -201,7 +234,8 @@ def is_value_behind_name(name: str, value: str) -> bool:
     if not value or value.isalpha():
         return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
-    if value[0] in "=:|-(" or is_verb_pin or is_expression(value):
+    is_key_id = name.lower() in _NAMES_OF_PAIRS and _KEY_ID.fullmatch(value) is not None
+    if value[0] in "=:|-(" or is_verb_pin or is_key_id or is_chip_port(name, value) or is_expression(value):
         return False
     return is_random(value, min_chars=12) or (
         not is_plain_name(name) and is_mixed(value) and not value.startswith(("$", "#"))
@@ -212,7 +246,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
-        is_announced = not name["plain"]
+        is_announced, is_id = not name["plain"], False
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
             value = strip_punctuation(word.group().lstrip("\"'`*_«„“(["))
             if "[redacted" in word.group():
@@ -225,11 +259,13 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 and not is_address(value)
                 and (is_announced or is_chosen(value))
                 and not is_verb(name.group(), "", text, name.start())
+                and not is_id
             ):
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
+            is_id = _ID_FLAG.fullmatch(word.group()) is not None
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
 
 
@@ -243,6 +279,8 @@ def is_chosen(value: str) -> bool:
 def find_seed_phrases(text: str, start: int) -> Iterator[Span]:
     for found in _SEED_PHRASE.finditer(text, start):
         words = re.findall(r"[A-Za-z]+", found["value"])
+        if len(set(words)) < 4:
+            continue  # "abandon abandon …", the example of the standard
         if len(words) >= 11 or (len(words) >= 6 and not any(map(is_word, words))):
             yield Span(*found.span("value"))
 

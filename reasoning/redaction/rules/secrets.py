@@ -19,6 +19,7 @@ from reasoning.redaction.rules.prose import (
     QUALIFIERS,
     accepts_digits,
     find_word_passphrase,
+    is_label,
     is_verb,
 )
 from reasoning.redaction.rules.providers import PROVIDERS
@@ -29,6 +30,7 @@ from reasoning.redaction.values import (
     NEXT_NAME,
     WEAK_MIN_CHARS,
     is_address,
+    is_chip_port,
     is_expression,
     is_inert,
     is_issued,
@@ -46,7 +48,9 @@ from reasoning.redaction.values import (
 # --- URLs and headers ----------------------------------------------------------------------------------------------
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
+_SIGNATURE = re.compile(r"(?i)(?:signature|response)=\"?([^\s\",]{1,200})")  # what is secret of such a scheme
 _EXAMPLE_USER = re.compile(r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
+_COOKIE_ATTRIBUTES = wordset("path domain max-age expires samesite priority version comment")
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 
@@ -62,7 +66,23 @@ def is_authorization(found: re.Match[str], _value: str) -> bool:
     second = rest.split(" ")[0]
     if is_inert(first) or (rest and (is_inert(second.partition(":")[0]) or is_expression(rest))):
         return False
+    signature = _SIGNATURE.search(rest)
+    if signature and is_inert(signature[1]):
+        return False
     return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or is_random(first) or is_random(second)
+
+
+def has_cookie(_found: re.Match[str], value: str) -> bool:
+    """True for a line of cookies with a value that is neither a placeholder nor, under an ordinary name, a word."""
+    pairs = [(name, shown.strip()) for name, sign, shown in (part.partition("=") for part in value.split(";")) if sign]
+    return any(
+        not is_inert(shown)
+        and not (
+            classify(name.strip()) is KeyKind.NONE
+            and (shown.isalpha() or is_number_like(shown) or name.strip().lower() in _COOKIE_ATTRIBUTES)
+        )
+        for name, shown in pairs
+    )
 
 
 def is_scheme_value(found: re.Match[str], value: str) -> bool:
@@ -110,6 +130,7 @@ _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
+_COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
@@ -145,6 +166,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
         return None
+    if _COOKIE_HEADER.fullmatch(lead["name"]) and NEXT_NAME.match(text, start):
+        return None  # cookies, which have a rule of their own
     quote = _OPEN_QUOTE.search(lead["open"])
     if not quote and (phrase := find_word_passphrase(lead["name"], text, start)):
         return phrase
@@ -199,6 +222,8 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
+    if is_chip_port(name, value):
+        return False
     if kind is not KeyKind.SECRET:
         return is_weak_value(separator, kind, value)
     if separator in ":,|" and is_verb(name, value, lead.string, lead.start()):
@@ -215,6 +240,8 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return is_mixed(value)
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
+    if separator in "-–—" and value.replace("-", "").isalpha():
+        return False  # "password - plain-text password of the user"
     if separator[0] in "-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
@@ -242,9 +269,9 @@ def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
 
 def is_quoted_secret(name: str, value: str, quote: str) -> bool:
     is_command = quote == "`" and " " in value  # TOKEN=`pass show token`
-    # the name of a variable, or of the secret itself: csrfToken = "csrf-token"
+    # the name of a variable, or of the secret itself: csrfToken = "csrf-token", "Client secret"
     is_name = value.isupper() and is_variable(value)
-    is_name |= _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
+    is_name |= is_label(value) or _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
     is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
     return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
         not is_word(value) or name.isupper()
@@ -253,7 +280,7 @@ def is_quoted_secret(name: str, value: str, quote: str) -> bool:
 
 def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     name, separator = lead["name"], lead["sep"]
-    if is_code(name, value) or len(value) < (4 if value.isdigit() else 3):
+    if is_code(name, value) or is_label(value) or len(value) < (4 if value.isdigit() else 3):
         return False
     is_sentence = (
         separator == ":"
@@ -373,7 +400,7 @@ TRIGGERS = (
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
-        stems=r"pub(?:lic)?[_-]?key|version_?id|(?:next|page|continuation)[a-z_-]{0,12}token",
+        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|content-md5|(?:next|page|continuation)[a-z_-]{0,12}token",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),
@@ -382,7 +409,7 @@ TRIGGERS = (
     Trigger(
         "call",
         wordset(
-            "auth credentials credential login connect getconnection user superuser pdo hmac jwt sign"
+            "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
             " encrypt cipher fernet"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
@@ -427,7 +454,7 @@ RULES = (
         r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
         r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
         r"|hook\.[\w.]{2,12}\.make\.com|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
-        accept=lambda _found, value: "[redacted" not in value,
+        accept=lambda _found, value: "[redacted" not in value and not is_inert(value.rstrip("/").rpartition("/")[2]),
         needs=r"hooks?|/bot|google|ifttt",
     ),
     pattern_rule(
@@ -450,7 +477,7 @@ RULES = (
         "header",
         ("Set-Cookie: sid={key}; Path=/; HttpOnly", "Set-Cookie headers are described in RFC 6265."),
         r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=](?!=)\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)",
-        accept=lambda _found, value: "=" in value,
+        accept=has_cookie,
     ),
     pattern_rule(
         "authorization header",
@@ -477,7 +504,7 @@ RULES = (
         "call",
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
+        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
         r"(?:\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
@@ -518,8 +545,9 @@ RULES = (
         ("https://example.com/?access_token={key}", "https://example.org/?page=2&sort=date&key=name"),
         # Parameters of addresses, of fragments and of forms.
         r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>\\]{1,2048}+)",
-        accept=lambda found, value: names_secret(
-            unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8
+        accept=lambda found, value: (
+            not is_label(value)
+            and names_secret(unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8)
         ),
     ),
     pattern_rule(
@@ -541,7 +569,8 @@ RULES = (
         r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
         accept=lambda found, value: (
             # A placeholder such as <password> has a sentence behind it.
-            (found["end"] or (" " not in value and value[0].isalnum() and is_mixed(value)))
+            not is_label(value)
+            and (found["end"] or (" " not in value and value[0].isalnum() and is_mixed(value)))
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=WEAK_MIN_CHARS))
         ),
     ),

@@ -171,6 +171,7 @@ _ISSUER = re.compile(
 # Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
     r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
+    r"|MIGfMA0GCSqGSIb3DQEBAQUAA|MII[BC]IjANBgkqhkiG9w0BAQEF|MFkwEwYHKoZIzj0CAQ|MCowBQYDK2V"  # public keys in Base64
     r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
 _NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
@@ -178,9 +179,10 @@ _NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
-    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|checksum|cid|etag|version[ _-]?id"
+    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|checksum|cid|etag|version[ _-]?id|cursor"
+    r"|content-md5|message-id|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|[\"'](?:[nxy]|x5t(?:#S256)?|kid)[\"'])"
-    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"'`]{0,2}\Z"
+    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
 )
 # What Base64 of a sentence becomes again.
 _SENTENCE = re.compile(rb"[A-Za-z]+,?(?: [A-Za-z]+[,.!?]?)+\s*")
@@ -290,7 +292,8 @@ def is_encoded_token(found: re.Match[str], value: str) -> bool:
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
-    return Span(*found.span()) if found and not is_inert(strip_punctuation(found.group())) else None
+    is_key = found and not is_inert(found.group()) and not is_inert(strip_punctuation(found.group()))
+    return Span(*found.span()) if found and is_key else None
 
 
 TRIGGERS = (
