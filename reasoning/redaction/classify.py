@@ -32,7 +32,8 @@ class KeyKind(StrEnum):
 
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
-    " minutes hours days existing fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
+    " minutes hours days spend sum avg average diff delta existing fingerprint digest checksum sha ms lifetime timeout"
+    " interval expiration expiry ttl"
 )
 _MEASURED_TOKENS = wordset(
     "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
@@ -44,7 +45,8 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
     " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
-    " delay message method header class site scheme params parameters py js ts go java rb php rs md sh html css txt log"
+    " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
+    " sh html css txt log store helper helpers"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -180,13 +182,15 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    if words[-3:] == ("public", "key", "token") or words[-2:] == ("cert", "hash"):
+    if words[-3:] == ("public", "key", "token") or words[-2:] in (("cert", "hash"), ("token", "ids")):
         return True
     if last == "code" and not _CODE_OWNERS.isdisjoint(words[-2:-1]):
         return True
     if words[-2:] in (("credential", "id"), ("key", "id"), ("to", "pass")) and "access" not in present:
         return True
-    return bool(present & _MEASURES) or words[-1] in _ABOUT
+    # "password policy v2.9" ends with its version
+    noun = next((word for word in reversed(words) if not word.isdigit() and word != "v"), "")
+    return bool(present & _MEASURES) or noun in _ABOUT
 
 
 def is_secret_word(word: str) -> bool:

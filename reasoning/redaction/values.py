@@ -44,7 +44,7 @@ _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
       \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
-      | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|credentials?) | [$:]\d{1,2}
+      | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|creds?|credentials?) | [$:]\d{1,2}
       | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\.{3}|…)
       | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
@@ -61,6 +61,7 @@ _PLACEHOLDER = re.compile(
       | --?[a-z][a-z\-]{1,40}=?  # the next option
       | (?:[\w\-]{1,40},)?(?:id|src|source|target|type|env|file|name)=[^,\s=]{1,80}(?:,[a-z]{1,12}=[^,\s=]{1,80})*
       | @[\w./\-]{1,80}\.(?:txt|json|pem|key|ya?ml|env|crt|cfg|conf) | @Microsoft\..*
+      | (?:[a-z]{2,12}:){2,6}(?:password|passwd|pass|secret|token)  # the fields of a line
       | [a-z]{2,20}(?::[a-z_\-]{2,20}){1,4}:(?:v\d{1,2}:?)?  # the beginning of keys in a store
       | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
       | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
@@ -104,6 +105,7 @@ _PUBLIC = re.compile(
     | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
     | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
     | _Z[A-Z0-9]\w*  # a symbol of C++
+    | (?:application|text|image|audio|video|multipart|font)/[a-z][\w.+\-]*(?:;.*)?
     | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
     | [a-z][\w\-]{1,60}
       \.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|pem|key|crt|jks)
@@ -152,7 +154,8 @@ _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion"
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
-    | 0x[\da-f]{1,16}
+    | 0x[\da-f]{1,16} | \d{1,6}/(?:s|sec|min|h|hour|d|day|week|month|user|req)
+    | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
     | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
       [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,})?  # also "Base64-encoded"
@@ -160,7 +163,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_\-]{1,16}=(?:[A-Za-z][\w.\-]*|\d[\d\-]{0,12})|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"[a-z_\-]{1,16}=\[?(?:[A-Za-z][\w.\-]*|\d[\d\-.:hms]{0,12})|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -195,7 +198,7 @@ def is_inert(value: str) -> bool:
     return (
         not any(map(str.isalnum, bare[:64]))
         or bare.startswith(_MASKS)
-        or bare.lower() in _TYPES
+        or bare.rstrip("!?").lower() in _TYPES
         or marked.lower() in _SAMPLES
         or _SHORTENED.match(value) is not None
         or _PLACEHOLDER.fullmatch(marked.lstrip("_")[:200]) is not None

@@ -27,6 +27,7 @@ _EMAIL = re.compile(
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
 # git@github.com is an address of a repository, not of a person.
 _SERVICE_USERS = frozenset(["git", "hg", "svn"])  # of an address such as git@host:path
+_URL_USER = re.compile(r"://[^\s/@:]{1,64}:\Z")  # behind which a password stands, which has a rule of its own
 # Visa, Mastercard, American Express, Discover, JCB, Diners, UnionPay: nothing else passes for a card.
 _CARD_ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6011\d{12}"
@@ -253,7 +254,9 @@ _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$
 
 def find_emails(text: str, start: int) -> Iterator[Span]:
     for found in _EMAIL.finditer(text, start):
-        if found["tld"].lower() not in _FILE_ENDINGS and found["local"].lower() not in _SERVICE_USERS:
+        is_service = found["local"].lower() in _SERVICE_USERS
+        is_password = _URL_USER.search(text, max(found.start() - 80, 0), found.start()) is not None
+        if found["tld"].lower() not in _FILE_ENDINGS and not is_service and not is_password:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")
 
 

@@ -101,7 +101,8 @@ _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
 _NAMES_OF_PAIRS = ("key", "rsa key", "dsa key", "gpg key", "pgp key")
 _KEY_ID = re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?")  # of GnuPG: half a fingerprint, or all of it
-_ID_FLAG = re.compile(r"--?[a-z\-]{0,24}id=?")
+_VARIABLE = re.compile(r"[A-Z][A-Z\d]*_[A-Z\d_]+=")  # the next one, which is judged by itself
+_ID_FLAG = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
     rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
@@ -112,7 +113,7 @@ _NEARBY_NAME = re.compile(  # in lower case
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
 _NO_PASSWORD = re.compile(
-    r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
+    r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
     r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
 )
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
@@ -235,7 +236,14 @@ def is_value_behind_name(name: str, value: str) -> bool:
         return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     is_key_id = name.lower() in _NAMES_OF_PAIRS and _KEY_ID.fullmatch(value) is not None
-    if value[0] in "=:|-(" or is_verb_pin or is_key_id or is_chip_port(name, value) or is_expression(value):
+    if (
+        value[0] in "=:|-("
+        or is_verb_pin
+        or is_key_id
+        or _VARIABLE.match(value)
+        or is_chip_port(name, value)
+        or is_expression(value)
+    ):
         return False
     return is_random(value, min_chars=12) or (
         not is_plain_name(name) and is_mixed(value) and not value.startswith(("$", "#"))

@@ -49,7 +49,9 @@ from reasoning.redaction.values import (
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
 _SIGNATURE = re.compile(r"(?i)(?:signature|response)=\"?([^\s\",]{1,200})")  # what is secret of such a scheme
-_EXAMPLE_USER = re.compile(r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?)")
+_EXAMPLE_USER = re.compile(
+    r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?|\[[a-z]{2,10}\[?:\[?[a-z]{2,12}\]?)"
+)
 _COOKIE_ATTRIBUTES = wordset("path domain max-age expires samesite priority version comment")
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
@@ -125,11 +127,14 @@ _LEAD = re.compile(
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
 _WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
+_HTML_ATTRIBUTE = re.compile(r"[A-Za-z\-]{2,24}=[\"']")
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
+_TOKEN_ID = re.compile(r"(?i)token[ _-]?id\Z")  # not the token
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
@@ -190,6 +195,8 @@ def quoted_value(text: str, lead: re.Match[str], quote: re.Match[str]) -> str:
     # ("?token=" + token): the quote closes what was opened before the name.
     is_closing = quote[0][-1].isspace() and behind in tuple("+).,;&|?:}]")
     is_closing |= before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]
+    # "Vault token: " VAULT_TOKEN
+    is_closing |= quote[0][-1].isspace() and text.find(quote[1], start, start + 512) < 0
     is_docstring = re.search(r"\n\s*\"{3}", lead["open"]) is not None
     is_empty = opened[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or behind in (*":,;)]}.", ""))
     is_role = quote[0] == "`" and lead["sep"] == ":" and before == ":"  # of reStructuredText
@@ -205,6 +212,8 @@ def bare_value(text: str, start: int, kind: KeyKind) -> str:
     found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
     if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
         return ""  # nothing, or the next name, on a line of its own
+    if _HTML_ATTRIBUTE.match(text, start):
+        return ""
     closing = _VALUE_END.search(found.group())
     return strip_punctuation(found.group()[: closing.start()] if closing else found.group())
 
@@ -222,7 +231,7 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
-    if is_chip_port(name, value):
+    if is_chip_port(name, value) or (_TOKEN_ID.search(name) and _UUID.fullmatch(value)):
         return False
     if kind is not KeyKind.SECRET:
         return is_weak_value(separator, kind, value)
@@ -235,7 +244,8 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return is_named and bool(quoted) and not value.islower() and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
-        return bool(quoted) and len(value) > 3
+        is_literal = re.match(r"[\"'`]\s", lead[0][len(name) :]) is not None  # 'token_1' == 'token_2'
+        return bool(quoted) and len(value) > 3 and not is_literal
     if separator[-1] == "(":
         return is_mixed(value)
     if separator[0] == "|":
@@ -558,6 +568,7 @@ RULES = (
         accept=lambda found, value: (
             classify(found["name"]) is KeyKind.SECRET
             and not is_expression(value)
+            and not is_variable(value)
             and not (value.isalpha() and value.isupper())  # the name of the argument
         ),
     ),
@@ -566,7 +577,7 @@ RULES = (
         "name",
         ("<apiKey>{key}</apiKey>", 'proxy_url="socks5h://<username>:<password>@proxy-host"'),
         # <password>…</password>, with attributes or a namespace.
-        r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
+        r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80}=[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
         accept=lambda found, value: (
             # A placeholder such as <password> has a sentence behind it.
             not is_label(value)

@@ -30,7 +30,7 @@ _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
 _INSERT_ROW = re.compile(r"\([^()]{1,400}")
 _LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
-_IDENTIFIER = re.compile(r"[A-Za-z][a-z]*+(?:[-_.]?[A-Z][a-z]*+|[-_.][a-z]++)++(?:\(\))?")  # or the name of a secret
+_NAME_OR_WORD = re.compile(r"[A-Za-z][a-z]*+(?:(?:[-_.]?[A-Z][a-z]*+|[-_.][a-z]++)++(?:\(\))?)?+")  # of a secret, too
 _CELL_MARKUP = " \t\r\"'`*_"
 _MAX_HEADING_CHARS = 400
 _MAX_COLUMNS = 32
@@ -135,7 +135,7 @@ def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
     if kind == KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS)
     return is_mixed(value) or (
-        is_framed and len(value) >= 8 and (kind == "password" or not _IDENTIFIER.fullmatch(value))
+        is_framed and len(value) >= 8 and (kind == "password" or not _NAME_OR_WORD.fullmatch(value))
     )
 
 

@@ -171,6 +171,8 @@ _ISSUER = re.compile(
 # Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
     r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
+    r"|/?(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
+    r"|RW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/])"  # a public key of minisign
     r"|MIGfMA0GCSqGSIb3DQEBAQUAA|MII[BC]IjANBgkqhkiG9w0BAQEF|MFkwEwYHKoZIzj0CAQ|MCowBQYDK2V"  # public keys in Base64
     r"|(?:req|evt|msg(?:batch)?|in|ii|si|src|py|po|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
