@@ -162,7 +162,7 @@ class JsonWalk:
     def mapping(self, value: Mapping[Any, Any], depth: int) -> Json:
         shown: dict[str, Json] = {}
         # HAR files and many APIs write headers as {"name": "Authorization", "value": "…"}.
-        sibling = kind_by_sibling(value)
+        sibling = self.kind_by_sibling(value)
         for key, item in value.items():
             if self.is_spent():
                 shown[TRUNCATED] = True
@@ -176,6 +176,17 @@ class JsonWalk:
                 unique, number = f"{shown_key} ({number})", number + 1
             shown[unique] = self.value(item, depth=depth + 1, kind=kind, name=name)
         return shown
+
+    def kind_by_sibling(self, value: Mapping[Any, Any]) -> KeyKind:
+        """Return the kind of a ``{"name": …, "value": …}`` object's value, by the name in it."""
+        if len(value) > 16:
+            return KeyKind.NONE
+        lower = {key_text(key).lower(): item for key, item in value.items()}
+        names = [lower[key] for key in _NAME_KEYS if isinstance(lower.get(key), (str, bytes))]
+        if not names or lower.keys().isdisjoint(_VALUE_KEYS):
+            return KeyKind.NONE
+        # As it is shown: a sentence with a secret would be another name once that is masked.
+        return classify(self._redact(key_text(names[0])[: self._policy.window]))
 
     def shown_name(self, name: str) -> str:
         shown = truncate(self._redact(name[: self._policy.window]), self._policy.text_limit, self._redact)
@@ -302,15 +313,6 @@ def plural(count: int, noun: str) -> str:
 
 def looks_secret(value: str) -> bool:
     return not is_inert(value) and " " not in value and len(value) >= 8 and is_mixed(value)
-
-
-def kind_by_sibling(value: Mapping[Any, Any]) -> KeyKind:
-    """Return the kind of a ``{"name": …, "value": …}`` object's value, by the name in it."""
-    if len(value) > 16:
-        return KeyKind.NONE
-    lower = {key_text(key).lower(): item for key, item in value.items()}
-    names = [lower[key] for key in _NAME_KEYS if isinstance(lower.get(key), (str, bytes))]
-    return classify(key_text(names[0])) if names and not lower.keys().isdisjoint(_VALUE_KEYS) else KeyKind.NONE
 
 
 def key_text(key: object) -> str:
