@@ -48,8 +48,10 @@ _CODE_OF_STATUS: Mapping[int, Code] = {
     504: "timeout",
     522: "timeout",
     524: "timeout",
+    407: "authentication",  # of a proxy
     409: "server_error",  # a request that is in the way of another
     413: "context_overflow",
+    424: "server_error",  # a dependency failed: the model behind a gateway
     425: "server_error",  # too early
     429: "rate_limited",
     498: "rate_limited",  # Groq: no capacity
@@ -72,6 +74,7 @@ _NOTHING_SAID = re.compile(  # beyond what the status says
     r"|unknown request url|404 route not found",
     re.IGNORECASE,
 )
+_BLAMED = frozenset({400, 403, 404, 422, 424})  # statuses of a busy service that blames the request
 # What a 403 says of the key. Other ones are about the place, the content or the account.
 _ABOUT_KEY = re.compile(
     r"\bkeys?\b|\btokens?\b|credential|permission|scopes?\b|unauthori[sz]ed|not authori[sz]ed|authenticat"
@@ -287,9 +290,9 @@ def error_code(status: int, text: str) -> Code:
     if is_rate_limit and status in (400, 403, 413, 500, 503):
         return "rate_limited"
     # A busy service may blame the request.
-    if status in (400, 403, 404, 422) and kind_of(text, {"server_error", *_REFUSALS}) == "server_error":
+    if status in _BLAMED and kind_of(text, {"server_error", "loading", *_REFUSALS}) in ("server_error", "loading"):
         return "server_error"
-    if status == 403 and text and (kind_of(text, {"unknown_model"}) or not _ABOUT_KEY.search(text)):
+    if status == 403 and text and (kind_of(text, {"unknown_model", "policy"}) or not _ABOUT_KEY.search(text)):
         return "refused"
     return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")
 

@@ -14,20 +14,29 @@ _LISTED = (
     *("max_input_tokens", "inputTokenLimit", "input_token_limit"),
 )
 _NUMBER = r"(\d[\d,_]{2,11})"
+_SIZE = r"(?:context|prompt|sequence|input) (?:length|size|window)"
 # What a refusal says, the plainest first. Each has one number: the limit, not the size of the request.
 _REFUSALS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        rf"\bn_ctx[\\\"']*\s*[:=]\s*{_NUMBER}",
-        rf"(?:maximum|max|model's|available) (?:model )?(?:context|prompt) (?:length|size|window)\b.{{0,24}}?{_NUMBER}",
-        rf"context (?:length|size|window) (?:of|is|limit)(?: only)?\D{{0,24}}{_NUMBER}",
+        rf"\bn_ctx[\\\"']*\s*[:=]?\s*{_NUMBER}",
+        rf"\bmax_(?:seq_len|model_len|num_tokens|prompt_tokens|input_tokens)\b\W{{0,4}}(?:is |of )?{_NUMBER}",
+        rf"(?:max(?:imum)?|model(?:'s)?|available) (?:model |allowed )?{_SIZE}\b(?:(?! by\b).){{0,24}}?{_NUMBER}",
+        rf"{_SIZE} (?:of|is|limit)(?: only)?(?! \()\D{{0,24}}{_NUMBER}",
+        rf"exceed\w* (?:the )?max\w* (?:allowed )?(?:context|(?:\w+ )?length)\W+(?:of )?{_NUMBER}",
         rf"\d\s*(?:tokens? )?>\s*{_NUMBER}(?:\s*(?:tokens?|maximum))?",
-        rf"max\w* (?:number of )?(?:input |prompt )?tokens?(?: allowed| count)?\W{{0,4}}(?:is |of )?{_NUMBER}",
-        rf"exceed\w* (?:the )?(?:model )?(?:token )?limit(?: of|:| is)? ?\(?{_NUMBER}",
+        rf"max\w* (?:number of )?(?:input |prompt |message )?tokens?(?: allowed| count)?\W{{0,4}}(?:is |of )?{_NUMBER}",
+        rf"(?:exceed\w*|over) (?:the )?(?:model )?(?:token )?limit(?: of |: | is | )?{_NUMBER}",
+        # A number in brackets may be a code instead, where the size of the request isn't said.
+        rf"\d{{3}}\D{{1,60}}exceed\w* (?:\w+ ){{0,2}}?(?:token |context |window )*limit ?\({_NUMBER}",
+        rf"exceed\w* (?:the )?model'?s? limit(?: of|:| is)? ?\(?{_NUMBER}",
         rf"max_(?:new_)?tokens\W+must be\W+<=?\W*{_NUMBER}",
         rf"must have less than {_NUMBER} tokens",
         rf"input length should be \[\d+,\s*{_NUMBER}",
-        rf"limit(?:ed)? (?:of|to|is) {_NUMBER} tokens",
+        rf"limit(?:ed)?(?: for this model)? (?:of|to|is) {_NUMBER} tokens",
+        rf"while (?:the )?limit is {_NUMBER}",
+        rf"supports? (?:(?:only|at most|up to|a maximum of) )+{_NUMBER}(?! (?:completion|output))",
+        rf"\bmax size: {_NUMBER} tokens",
     )
 )
 

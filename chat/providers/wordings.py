@@ -27,7 +27,8 @@ _ABSENT = (
     r"|must (?:also )?(?:have|include|contain|provide|carry|keep|preserve)|(?:pass|send)\w* (?:it )?back"
     r"|without (?:(?:its|the|any|a) )?[`'\"]?(?:reasoning|thinking)|not (?:set|present|provided|passed|found in)\b"
     r"|\bno [`'\"]?(?:reasoning|thinking)|expect\w* [`'\"]?(?:reasoning|thinking)_?"
-    r"|omitted|\blacks?\b|absent|必须|缺少|(?:must|can|may|should)(?:not| not)? be (?:empty|blank|null|none)"
+    r"|omitted|\blacks?\b|absent|\b(?:return|need)s? (?:its |the )?[`'\"]?reasoning_|got null|必须|缺少|(?:must|can|may"
+    r"|should)(?:not| not)? be (?:empty|blank|null|none)"
 )
 _TOOLS = (
     r"(?<!parallel[ _])\b(?:tools?|tool[ _-]?(?:use|calls?|calling|choice)|function[ _-]?(?:use|calls?|calling)"
@@ -40,6 +41,7 @@ _CALL_ID = (
 )
 _CONTENT = r"(?<![\w-])contents?\b(?!\W?(?:type|policy|filter|length|management|moderation))"
 _TOO_LONG = r"(?:too (?:long|large|big)|over(?:flow|long))"
+_EXCEEDS = r"(?:exceed\w*|over the|beyond the|above the|(?:longer|larger|greater|more)(?: tokens)? than)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,15 @@ WORDINGS: tuple[Wording, ...] = (
         "context_overflow",
         (
             r"context_?length_?exceeded|context_?window_?exceeded|exceed_context_size|string_above_max_length"
-            r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds",
+            r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds"
+            r"|tokens_limit_reached",
         ),
         (
             "the request exceeds the available context size, try increasing it\nexceed_context_size_error",
             "no\ncontext_length_exceeded",
             "ContextWindowExceededError: OpenAIException",
             "Your request exceeded model token limit: 262144 (requested: 300000)",
+            "No\ntokens_limit_reached",
         ),
     ),
     Wording(
@@ -88,7 +92,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size|limit)\W+(?:\w+ ){0,3}"
             r"(?:exceed|limit|reached)|(?:exceed\w*|over|beyond) (?:\w+ ){0,3}context (?:window|length|size|limit)"
             r"|context size has been exceeded|context length of only|context (?:the )?overflow"
-            r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)"
+            r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)|(?:超过|超出)\S{0,8}(?:上下文|长度)"
+            r"|context (?:is )?full\b|exceed\w* (?:the )?(?:max\w* |model |allowed )+context"
             r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed",
         ),
         (
@@ -102,6 +107,9 @@ WORDINGS: tuple[Wording, ...] = (
             "Context limit reached",
             "Context size has been exceeded.",
             "Prompt 超长",
+            "超出最大上下文长度",
+            "failed to find a memory slot for the batch: context full",
+            "Exceeded maximum context: 8192",
             "Prompt does not fit into the context",
             "Sequence length exceeds the maximum of the model",
         ),
@@ -128,7 +136,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"\b(?:prompt|input|request|messages?|conversation|context|history|content)s?\b"
             r"(?: (?!\w*(?:image|file|audio|video|name|id)\w* )\w+){0,3} (?:is|are|was|were) (?:much |far |way )?"
             rf"{_TOO_LONG}\b|\b(?:prompt|input|context|conversation|message|text|history)s?"
-            rf"[ _-]?(?:length )?{_TOO_LONG}\b"
+            rf"[ _-]?(?:length |size |window )?{_TOO_LONG}\b"
             r"|\b(?:input|prompt|context)_?too_?(?:long|large)",
         ),
         (
@@ -142,6 +150,7 @@ WORDINGS: tuple[Wording, ...] = (
             "The conversation is too long (5000 tokens)",
             "Your messages are too long",
             "The input you sent is too long",
+            "Requested context size too large",
         ),
     ),
     Wording(
@@ -168,12 +177,50 @@ WORDINGS: tuple[Wording, ...] = (
             "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
         ),
     ),
+    Wording(  # What exceeds what: the tokens or the length of what was sent.
+        "context_overflow",
+        (
+            r"\b(?:prompts?|inputs?|requests?|messages?|conversation|history)\b(?! \w*(?:image|file))[^.\n]{0,60}?"
+            rf"\b{_EXCEEDS}\b(?! \w*(?:image|file))[^.\n]{{0,30}}?(?:\btokens?\b|\bcontext\b|\blength\b|n_ctx"
+            r"|max_(?:seq|model|num|prompt|input|context)\w*)"
+            rf"|(?<!output )(?<!completion )(?<!new )\btokens\b[^.\n]{{0,40}}\b{_EXCEEDS}\b[^.\n]{{0,20}}\b(?:limit"
+            rf"|max)"
+            r"|\btoken (?:length|count|limit|size)s?\W+(?:is |was )?exceed|\bmax(?:imum)? tokens? (?:limit )?exceeded",
+        ),
+        (
+            "Input exceeds maximum token limit",
+            "The conversation history exceeds the maximum number of tokens",
+            "the prompt contains 140000 tokens, which is over the limit of 131072",
+            "Invalid request: total message token length exceed model limit",
+            "Maximum tokens exceeded: prompt has 9000 tokens but context is 8192",
+            "This request has more tokens than the model's context can hold",
+        ),
+    ),
+    Wording(  # Two numbers, in words of all kinds.
+        "context_overflow",
+        (
+            r"\b(?:prompt|input|request|conversation)\b[^.\n]{0,20}\b(?:has|contains|is|of) [\d,]+ (?:input )?tokens\b"
+            r"[^\n]{0,40}\b(?:max\w*|limit|only|at most)\b"
+            r"|supports? (?:(?:only|at most|up to|a maximum of) )+[\d,]+ (?:(?:input|context|total|prompt) )?tokens"
+            r"|max\w* number of (?:input |prompt )?tokens|current length is [\d,]+ while limit"
+            r"|too large for\b[^\n]{0,80}\bmax size\b|\bexpected maxlength\b",
+        ),
+        (
+            "Your prompt has 9000 tokens, the maximum is 8192",
+            "This model supports at most 8192 tokens; your request has 9000",
+            "maximum number of input tokens is 8192, got 9000",
+            "Current length is 70113 while limit is 65536",
+            "Request body too large for kimi-k9 model. Max size: 8000 tokens.",
+            "Malformed input request: expected maxLength: 42000, actual: 50311, please reformat your input.",  # Bedrock
+        ),
+    ),
     # The quota, the rate, the key.
     Wording(
         "rate_limited",
         (
             r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|throttl"
-            r"|too many (?:(?:concurrent|parallel|simultaneous) )?requests|\bconcurren\w+[ _](?:\w+ )?limit",
+            r"|too many (?:(?:concurrent|parallel|simultaneous) )?requests|\bconcurren\w+[ _](?:\w+ )?limit"
+            r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
         ),
         (
             "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000",
@@ -181,6 +228,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Too many requests",
             "Too many concurrent requests",
             "Concurrency limit exceeded for this key",
+            "请求频率过高",
         ),
     ),
     Wording(
@@ -188,7 +236,15 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"insufficient_quota|exceeded_current_quota|exceeded your current quota"
             r"|insufficient[ _](?:balance|credit|funds)|credit balance is too low|requires more credits"
-            r"|key limit exceeded|budget has been exceeded|\barrearage\b|(?:余额|额度)不足",
+            r"|key limit exceeded|budget[ _](?:has been )?exceeded|exceeded ?budget|\bover (?:the |its |your )?budget\b"
+            r"|\barrearage\b|(?:余额|额度)不足|欠费|balance is (?:insufficient|too low|negative)|overdue balance"
+            r"|(?:spending|billing|hard|monthly|weekly|usage) (?:\w+ )?limit (?:has been |was |is )?(?:reached"
+            r"|exceeded|hit)"
+            r"|(?:reached|exceeded|hit) (?:your |its |the )?(?:monthly |weekly )?(?:spending|billing|usage|included)\b"
+            r"|billing_(?:hard_)?limit|\bpayment[ _]required|insufficient (?:\w+ ){1,4}(?:balance|credits?|funds)"
+            r"|(?:out of|no|used all|exceeded|exhausted)(?: \w+){0,4} (?:credits|points)\b|used up your"
+            r"|credits? (?:\w+ )?deplet"
+            r"|(?:tier|quota|plan|credits?|allowance)\b[^.\n]{0,30}\b(?:has been |is |are |was )?(?:exhausted|used up)",
         ),
         (
             "You exceeded your current quota, please check your plan and billing details.",
@@ -198,25 +254,63 @@ WORDINGS: tuple[Wording, ...] = (
             "Key limit exceeded (total limit).",
             "Budget has been exceeded! Current cost: 0.2, Max budget: 0.1",
             "账户余额不足",
+            "账户已欠费",
+            "Account balance is insufficient",
+            "The account has overdue balance",
+            "Your team has used all available credits.",
+            "You have reached your monthly spending limit",
+            "Billing hard limit has been reached\nbilling_hard_limit_reached",
+            "You have exceeded your monthly included credits for Inference Providers.",
+            "You have run out of credits",
+            "Insufficient USD or Diem balance to complete request",
+            "ExceededBudget: user over budget",
+            "Payment required: add a payment method",
+            "You've used up your points!",
+            "Your prepaid credits are depleted",
+            "The free tier of the model has been exhausted.",
+            "Monthly usage limit reached for your plan",
         ),
     ),
     Wording(
         "authentication",
         (
             r"invalid_api_key|authentication (?:error|failed)|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
-            r"|api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)",
+            r"|(?:incorrect|invalid|missing|expired|no) (?:api |access |auth\w* )(?:token|header|credentials)"
+            r"|missing authori[sz]ation|\btoken (?:is |has |was )?(?:invalid|expired|revoked)\b|无效的(?:令牌|密钥)"
+            r"|proxy authentication required"
+            r"|api[ _-]?key (?:is |has been |was )?(?:not valid|invalid|incorrect|expired|revoked|disabled)",
         ),
         (
             "API key not valid. Please pass a valid API key.",
             "Incorrect API key provided",
             "Unauthorized\ninvalid_api_key",
             "Authentication error",
+            "Invalid API token provided",
+            "Missing Authorization header",
+            "The token is invalid or has expired",
+            "This API key has been revoked",
+            "无效的令牌",
         ),
     ),
     Wording(  # llama.cpp, Hugging Face
         "loading",
-        (r"\bloading (?:the )?model|\bmodel\b.{0,120}?\b(?:is |still |currently )+(?:being loaded|loading)",),
-        ("Loading model", "Model x/y is currently loading"),
+        (
+            r"\bloading (?:the |its )?(?:model|weights)"
+            r"|\b(?:model|server|engine)\b.{0,120}?\b(?:is |still |currently )+"
+            r"(?:being loaded|loading|initiali[sz]ing|starting|being (?:started|provisioned))"
+            r"|\bmodel\b[^.\n]{0,60}\b(?:not (?:yet )?ready|not loaded yet|not yet loaded|load(?:ing)? in progress)"
+            r"|\bmodel load(?:ing)?\s*(?:$|\n)|\bcold[ -]start",
+        ),
+        (
+            "Loading model",
+            "Model x/y is currently loading",
+            "Model is still initializing",
+            "Model not ready yet",
+            "The model is not loaded yet",
+            "Model loading in progress",
+            "The server is warming up, loading weights",
+            "Cold start: the model is being provisioned",
+        ),
     ),
     Wording(
         "server_error",
@@ -224,7 +318,10 @@ WORDINGS: tuple[Wording, ...] = (
             r"(?<![a-z])(?:at|over|insufficient|no|exceed\w*)[ _](?:\w+ ){0,2}capacity"
             r"|capacity[ _](?:is )?(?:exceed|reach)|\boverload"
             r"|\b(?:too|is|are|currently|temporarily|server|system|engine)[ _]busy\b"
-            r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙",
+            r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙|负载已?饱和"
+            r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint) (?:is )?(?:not ready"
+            r"|unavailable)"
+            r"|\binternal (?:server )?error\b(?!\.)|unexpected error occurred",
         ),
         (
             "The model is at capacity",
@@ -237,6 +334,11 @@ WORDINGS: tuple[Wording, ...] = (
             "The request queue is full",
             "The model is warming up",
             "服务器繁忙，请稍后再试",
+            "当前分组上游负载已饱和",
+            "Function id '0': DEGRADED function cannot be invoked",  # Nvidia
+            "Instance is not ready",
+            "The backend is unavailable",
+            "Internal server error",
         ),
     ),
     # Thinking that was sent.
@@ -371,7 +473,12 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\b(?:successive|consecutive)\b[^.\n]{0,30}\b(?:user|assistant|roles?|messages?|turns?)\b"
             r"|\bsame role\b[^.\n]{0,30}\b(?:row|twice|succession)|\b(?:roles?|messages?|turns?) in a row"
             r"|expected (?:an? )?assistant\b[^.\n]{0,30}\bafter\b[^.\n]{0,30}\buser\b"
-            r"|unexpected role\W+\w+\W+after|incorrect role information",
+            r"|unexpected role\W+\w+\W+after|incorrect role information"
+            r"|expected \W?assistant\b[^.\n]{0,30}\bafter\b[^.\n]{0,30}\buser\b"
+            r"|\buser\b[^.\n]{0,30}\b(?:must|should) be (?:followed by )?(?:an? )?\W?assistant"
+            r"|\buser\b[^.\n]{0,30}(?:\bnot|\bcannot|n[’']t)\b[^.\n]{0,20}\b(?:follow|after)\b[^.\n]{0,20}\buser\b"
+            r"|\bsame role\b[^.\n]{0,30}\badjacent|\b(?:role|message)s? (?:sequence|order)\b[^.\n]{0,20}\binvalid"
+            r"|\binvalid (?:role|message)s? (?:sequence|order)|(?:user|assistant|角色)[^.\n]{0,12}交替",
         ),
         (
             "Conversation roles must alternate user/assistant/user/assistant/...",
@@ -383,6 +490,12 @@ WORDINGS: tuple[Wording, ...] = (
             "user and assistant messages should alternate",
             "Two user messages in a row are not allowed",
             "Unexpected role 'system' after role 'user'",
+            "Expected 'assistant' role after 'user' role",
+            "messages[1]: role 'user' must be followed by 'assistant'",
+            "Invalid message order: user message cannot follow user message",
+            "Messages with same role cannot be adjacent",
+            "message role sequence is invalid",
+            "messages 中的 user 和 assistant 需要交替出现",
         ),
         any_status=True,
     ),
@@ -395,7 +508,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:conversations?|messages|chat|prompt)\b[^.\n]{0,20}\b(?:must|should|has to|needs? to) (?:start|begin)"
             r"\b[^.\n]{0,30}\b(?:user|role)\b|expected (?:the )?first (?:message|role|turn)\b[^.\n]{0,30}\buser\b"
             r"|turn comes immediately after|no user query found|no previous assistant message"
-            r"|ends? with an? assistant",
+            r"|ends? with an? \W?(?:assistant|user|function)|assistant message prefill"
+            r"|assistant messages at the end|\b(?:last|final) message\b[^.\n]{0,30}(?:not|n[’']t) be \W?assistant",
         ),
         (
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
@@ -406,6 +520,10 @@ WORDINGS: tuple[Wording, ...] = (
             "Please ensure that function call turn comes immediately after a user turn or after a function response "
             "turn.",
             "No user query found in messages.",
+            "Please ensure that multiturn requests ends with a user role or a function response.",
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+            "Cannot have 2 or more assistant messages at the end of the list.",
+            "The last message in a conversation can't be assistant",
             "Message has tool role, but there was no previous assistant message with a tool call!",
         ),
         any_status=True,
@@ -413,18 +531,22 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "system_role",
         (
-            r"\b(?:system|developer)\b[`'\"]? (?:roles?|messages?|prompts?|instructions?)\b[^.\n]{0,40}?" + _NOT + r"|"
+            r"\b(?:system|developer)[`'\"]?[ _](?:roles?|messages?|prompts?|instructions?)\b[^.\n]{0,40}?" + _NOT + r"|"
             r"\broles?\W{1,4}(?:system|developer)\b[^.\n]{0,40}?" + _NOT + r"|" + _NOT + r"[^.\n]{0,30}?"
             r"\b(?:system|developer)\b[`'\"]? ?(?:roles?|messages?|prompts?|instructions?)\b"
             r"|\brole\W{1,3}(?:does not|doesn[’']t) support\W+(?:system|developer)\b"
             r"|(?:unexpected|invalid|unknown|unsupported) (?:message )?role\W+(?:system|developer)\b"
-            r"|role\W+input should be [`'\"]?user"
+            r"|(?:role\W+)?input should be [`'\"]?user[`'\"]? or"
+            r"|\bexpected\W+user\W+or\W+assistant\b[^.\n]{0,10}\bsystem\b"
+            r"|\brole\W{1,3}system\W{1,3}(?:is )?(?:invalid|not valid)|\bno system (?:messages?|prompts?|role)\b"
+            r"|\binvalid value\W+system\b|permitted\W+user\W+assistant\b|\brole must be in\W+user\W+(?:assistant"
+            r"|model)\b"
             r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
             # Schemas: the values that a role may have.
             r"|unknown variant\W+system|[`'\"]system[`'\"] (?:is not one of|found using\W+role)"
             r"|\brole\b (?:must|should) be (?:one of|either)\W+user\W+(?:(?:and|or)\W+)?(?:assistant|model)\b"
             r"|" + _NOT + r" (?:the |a )?[`'\"]?system[`'\"]? (?:field|parameter)"
-            r"|不支持\s?\S{0,4}system|system\s?\S{0,6}不支持",
+            r"|不支持\s?\S{0,4}(?:system|系统)|(?:system|系统)\s?\S{0,6}不支持",
         ),
         (
             "System role not supported",
@@ -443,6 +565,14 @@ WORDINGS: tuple[Wording, ...] = (
             "This model doesn't support the system field. Remove system and try again.",
             "System prompts are not available for this model",
             "该模型不支持 system 角色",
+            "系统消息不支持",
+            "system_instruction is not supported by this model",
+            "messages[0].role: expected 'user' or 'assistant', got 'system'",
+            "Input should be 'user' or 'assistant' [type=literal_error, input_value='system']",
+            "The role 'system' is invalid",
+            "No system messages allowed",
+            "Invalid value: 'system'. Supported values are: 'user' and 'assistant'.",
+            "Role must be in ['user', 'assistant']",
         ),
         any_status=True,
     ),
@@ -453,7 +583,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|alphanumeric|characters|begins with|\b(?:bad|wrong|illegal)\b|不合法|无效)"
             rf"|\b(?:invalid|duplicate\w*|too long|malformed|bad|wrong|illegal)\b[^\n]{{0,60}}?{_CALL_ID}"
             r"|\n[^\n]*\bmessages\W{1,2}\d+\W{1,2}tool_call(?:s\W{1,2}\d+\W{1,2}|_)id\b"  # the parameter at fault
-            r"|function\W{1,2}name\b[^\n]{0,80}(?:pattern|too long)",
+            r"|function\W{1,2}name\b[^\n]{0,80}(?:pattern|too long)|\btooluseid\b"
+            rf"|{_CALL_ID}[^\n]{{0,60}}?\bnot found\b|\bno tool call found\b|\bunexpected\W{{1,3}}{_CALL_ID}",
         ),
         (
             "Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.",
@@ -467,6 +598,10 @@ WORDINGS: tuple[Wording, ...] = (
             "Bad tool call id",
             "Invalid value\ninvalid_request_error messages[2].tool_calls[0].id",
             "tool_call_id 参数不合法",
+            "The value at messages.2.content.0.toolUse.toolUseId failed to satisfy constraint",  # Bedrock
+            "tool_call_id not found in previous assistant message",
+            "No tool call found for function call output with call_id x.",
+            "unexpected `tool_use_id` found in `tool_result` blocks: x",
         ),
         any_status=True,
     ),
@@ -474,10 +609,15 @@ WORDINGS: tuple[Wording, ...] = (
         "tools",
         (
             r"enable-auto-tool-choice|tool-call-parser|tool[ _]?call[ _]?parser|tools? param\w* requires?|--jinja"
-            r"|cannot use tools|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
+            r"|(?:can ?not|can[’']t) use (?:tools|functions)|no (?:endpoints?|models?"
+            r"|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
             r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
             r"|(?:not|n[’']t) have (?:native )?(?:tool|function)|unable to (?:call|use) (?:tools|functions)"
-            r"|no (?:tool|function)[ -]?call|only available for models with (?:tool|function)"
+            r"|not (?:been )?trained (?:for|on|to use) (?:tool|function)"
+            r"|(?:not compatible|incompatible) with (?:tool|function)|remove (?:the )?(?:tools|functions)\b"
+            r"|\btools (?:must|should) (?:not be (?:set|sent)|be (?:empty|null|none|omitted|removed))"
+            r"|\b(?:tools?|tool[ _](?:use|calls?|calling)) (?:is|are) (?:unavailable|invalid for)"
+            r"|no (?:tool|function)[ -]?call(?! found)|only available for models with (?:tool|function)"
             r"|not supported for\b[^.\n]{0,20}\bfunction[ -]?call|不支持\s?\S{0,6}(?:工具|函数|tool|function)",
         ),
         (
@@ -488,6 +628,12 @@ WORDINGS: tuple[Wording, ...] = (
             "The requested model does not have tool support",
             "This model has no tool calling capability",
             "this model is unable to call tools",
+            "this model can not use tools",
+            "The model was not trained for tool use",
+            "The model is not compatible with tools",
+            "Remove tools from the request; this is a completion model",
+            "tools must be empty for this model",
+            "the parameter tools is invalid for this model",
             "tools are only available for models with tool support",
             "x/y is not supported for JSON mode/function calling",
             "当前模型不支持 Function Call 功能",
@@ -497,7 +643,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "tools",
         (
-            r"(?:not|n[’']t|no)\b(?: \w+){0,2} support(?:ed|ing)?(?: for)?(?: (?!parallel)\w+){0,3}[\s:\[(`'\"]+"
+            r"(?:not|n[’']t|no)\b(?: \w+){0,2} support(?:ed|ing)?(?: for)?(?: (?!parallel)\w+){0,3}[\s:\[({`'\"]+"
             + _TOOLS
             + r"|"
             + _TOOLS
@@ -508,6 +654,7 @@ WORDINGS: tuple[Wording, ...] = (
             "registry.ollama.ai/library/gemma:2b does not support tools",
             "This model doesn't support function calling.",
             "groq does not support parameters: ['tools'], for model=x",
+            "ollama does not support parameters: {'tools': [...]}, for model=x",
             "Function calling is not supported by this model.",
             "`tool calling` is not supported with this model",
             "deepseek-reasoner does not support Function Calling",
@@ -528,6 +675,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|roles are supported, with the exception of an initial"
             r"|\binvalid (?:parameter|argument)s?\W+tools\b(?![\[.])"
             r"|(?:not|n[’']t) accept (?:the )?(?:(?:parameter|argument)\W+)?tools\b(?![\[.])"
+            r"|(?:^|\s)tools\s+extra inputs"  # pydantic
             r"|\('tools'[^)\n]{0,40}\b(?:was|were) unexpected|\btools\W{1,2}unexpected\b",
         ),
         (
@@ -541,6 +689,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Model does not accept argument 'tools'",
             "This endpoint doesn't accept tools",
             "Additional properties are not allowed ('tools', 'tool_choice' were unexpected)",
+            "1 validation error for ChatCompletionRequest: tools Extra inputs are not permitted",
             "Only user and assistant roles are supported, with the exception of an initial optional system message!",
         ),
     ),
@@ -548,8 +697,11 @@ WORDINGS: tuple[Wording, ...] = (
         "images",
         (
             r"at most 0 (?:image|multimodal)|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}\bimages?\b|mmproj"
-            r"|only text (?:content|input)|required for image input|not (?:a )?(?:multi-?modal|vision)\b"
-            r"|unknown variant `?(?:image_url|input_image)",
+            r"|only text (?:content|input|is)|supports? (?:only text|text only)|text-only (?:prompts|model|input)"
+            r"|required for image input|not (?:a )?(?:multi-?modal|vision|vlm)\b"
+            r"|unknown variant `?(?:image_url|input_image)|visual input|too many images|input should be 'text'"
+            r"|image urls? (?:are|is) only|(?:not|n[’']t) see images"
+            r"|(?:图片|图像)\S{0,6}(?:不支持|过大|无效)|不支持\s?\S{0,6}(?:图片|图像|多模态|视觉)",
         ),
         (
             "At most 0 image(s) may be provided in one prompt.",
@@ -558,6 +710,13 @@ WORDINGS: tuple[Wording, ...] = (
             "Failed to deserialize: messages[0]: unknown variant `image_url`, expected `text`",
             "x/y is not a multimodal model",
             "this model is missing data required for image input",
+            "This model supports text only",
+            "The model is not a VLM. Please use text-only prompts.",
+            "Image URLs are only allowed for messages with role user",
+            "Too many images in request",
+            "Visual input is not supported",
+            "该模型不支持图片输入",
+            "图片格式不支持",
         ),
         any_status=True,
     ),
@@ -591,6 +750,8 @@ WORDINGS: tuple[Wording, ...] = (
             "ThinkingMode: thinking, invalid message without reasoning_content/tool_calls",
             "assistant message has no reasoning_content",
             "reasoning_content cannot be empty for an assistant message with tool calls",
+            "Return reasoning_content with the tool calls",
+            "reasoning_content must be a string, got null",
         ),
         any_status=True,
     ),
@@ -618,7 +779,8 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "content",
         (
-            rf"keyerror\W+content|missing field\W+content|\bmessages?\b[^\n]{{0,40}}{_CONTENT}[^.\n]{{0,40}}"
+            rf"keyerror\W+content|missing\W+(?:field\W+)?content\b|is null\W+messages?\W+content"
+            rf"|\bmessages?\b[^\n]{{0,40}}{_CONTENT}[^.\n]{{0,40}}"
             r"(?:required|missing|null\b|none\b|empty|blank)|messages?\b[^.\n]{0,40}non-?empty content",
         ),
         (
@@ -626,6 +788,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Failed to deserialize: missing field `content` at line 1",
             "messages.1: all messages must have non-empty content except for the optional final assistant message",
             "messages[2].content is required",
+            "Value is null: message.content",
+            "Missing 'content'",
         ),
         any_status=True,
     ),
@@ -633,13 +797,15 @@ WORDINGS: tuple[Wording, ...] = (
         "content",
         (
             rf"{_CONTENT}[^\n]{{0,60}}?(?:required|missing|null\b|none\b|nonetype|blank|empty|a (?:valid )?string\b"
-            r"|不能为空)"
+            rf"|不能为空)|\bmust (?:have|contain) \W?{_CONTENT}|type must be string, but is null"
             rf"|(?:missing|required|requires?|null|none|empty|blank|without|valid string)\b[^\n]{{0,60}}?{_CONTENT}"
             r"|either content or tool_calls",
         ),
         (
             "Invalid value for 'content': expected a string, got null.",
             "Missing required field: content",
+            "All non-assistant messages must contain 'content'",
+            "[json.exception.type_error.302] type must be string, but is null",  # llama.cpp
             "Field required\nmissing body messages content",
             "json: cannot unmarshal null into Go struct field Message.messages.content of type string",
             "The text field in the ContentBlock object at messages.1.content.0 is blank.",
@@ -654,7 +820,10 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:unknown|no such|invalid) model(?! (?:config|parameter|output|input|response|state|provider))"
             r"|(?:not a valid|not found the|unable to access) model\b"
             # OpenRouter; Anthropic; Zhipu
-            r"|no endpoints found for [\w.:-]+/|^model: \S+\s.*not_found_error|模型不存在",
+            r"|no endpoints found for [\w.:-]+/|^model: \S+\s.*not_found_error|模型不存在|无可用渠道"
+            r"|model_not_supported|model identifier is invalid|no models? (?:loaded|named)|model not supported"
+            r"|not (?:have |been granted )?access to (?:the )?model\b|(?:could not|cannot|can't) find (?:the )?model\b"
+            r"|not found for model\b|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed",
         ),
         (
             "kimi-k9 is not a valid model ID",
@@ -662,6 +831,13 @@ WORDINGS: tuple[Wording, ...] = (
             "model: kimi-k9\nnot_found_error",
             "Invalid model: kimi-k9\ninvalid_model",
             "Invalid model name passed in model=kimi-k9. Call `/v1/models`.",
+            "The provided model identifier is invalid.",
+            "No models loaded. Please load a model first.",
+            "You do not have access to model kimi-k9",
+            "Could not find model kimi-k9",
+            "The requested model is not supported.\nmodel_not_supported",
+            "Model kimi-k9 reached its end of life",
+            "当前分组 default 下对于模型 kimi-k9 无可用渠道",
             "The API deployment for this resource does not exist.\ndeploymentnotfound",
         ),
     ),
@@ -695,13 +871,24 @@ WORDINGS: tuple[Wording, ...] = (
             r"\bflagged\b|\bmoderation\b|content[ _-]?(?:policy|filter|management)|responsible ai"
             r"|safety (?:system|polic)|data_inspection_failed"
             r"|(?:sensitive|inappropriate|unsafe|prohibited) (?:content|words|language)"
-            r"|usage polic|敏感",
+            r"|usage (?:polic|guideline)|terms of (?:service|use)|敏感|违规|content exists risk|prohibited_content"
+            r"|sensitive \(\d"
+            r"|new_sensitive|safety filter|guardrails?\b|legal reasons|cyber_policy",
         ),
         (
             "Your input was flagged as potentially violating our usage policy.",
             "kimi-k9 requires moderation on X. Your input was flagged for “violence”.",
             "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
             "Input data may contain inappropriate content.\ndata_inspection_failed",
+            "Content Exists Risk",  # DeepSeek
+            "input new_sensitive (1026)",  # MiniMax
+            "The prompt was blocked: PROHIBITED_CONTENT",
+            "Request blocked by safety filters",
+            "Content violates usage guidelines.",  # xAI
+            "This request violates our terms of service",
+            "Your request was blocked by guardrails",
+            "内容包含违规信息",
+            "Unavailable for legal reasons",
         ),
     ),
     # Behind all others, since a service that names another reason may say so as well.
