@@ -23,6 +23,8 @@ from reasoning.replay.wire import DEFAULT_API, FORMATS
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S = 86_400.0  # a day
+_SHORT_WAIT_S = 120.0  # that no quota of an account is renewed in
+TOO_MANY_REQUESTS = 429
 _MAX_DEPTH = 6
 _CODE_KEYS = ("code", "type", "status", "param")
 _TEXT_KEYS = (
@@ -89,6 +91,30 @@ _HOST_FOLDERS = re.compile(
     re.IGNORECASE,
 )
 
+_SPAN = r"(?:(\d+)\s*d(?:ays?)?\s*)?(?:(\d+)\s*h(?:ours?|rs?)?\s*)?(?:(\d+)\s*m(?:in(?:ute)?s?)?(?!s)\s*)?"
+_SPAN += r"(?:(\d+(?:\.\d+)?)\s*s(?:ec(?:ond)?s?)?\b|(\d+(?:\.\d+)?)\s*(?:ms|milliseconds?)\b)?"
+# How long to wait, where no header says it, each with an example and what it comes to. Bare numbers are seconds.
+WAITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
+    (re.compile(rf'"(?:retryDelay|quotaResetDelay)\\*"\s*:\s*\\*"{_SPAN}'), '"retryDelay": "26.5s"', 26.5),
+    (
+        re.compile(r'"(?:retry_?after|retryAfter|retry_after_seconds)\\*"\s*:\s*\\*"?()()()(\d+(?:\.\d+)?)()'),
+        '"retry_after": 3',
+        3.0,
+    ),
+    (
+        re.compile(r'"retry_?(?:after_?)?ms\\*"\s*:\s*\\*"?()()()()(\d+(?:\.\d+)?)', re.IGNORECASE),
+        '"retry_after_ms": 900',
+        0.9,
+    ),
+    (
+        re.compile(
+            rf"\b(?:try again|retry|available|resets?|wait)(?: (?:in|after|for|at least|about))* {_SPAN}",
+            re.IGNORECASE,
+        ),
+        "Please try again in 1m2.5s.",
+        62.5,
+    ),
+)
 # Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
 _TRANSPORT_CODES = {
     "unreachable": frozenset(
@@ -133,6 +159,7 @@ def failure_from_status(
         is_page = text.startswith("<")
         details = ErrorDetails(title=title[1] if title else "") if is_page else ErrorDetails(message=text, text=text)
     wait_s = retry_after_s(headers)
+    wait_s = stated_wait_s(text) if wait_s is None else wait_s
     error = build_error(status, details, endpoint, wait_s=wait_s)
     error.params["status"] = status
     if replays_thinking and status in (400, 422) and not text:
@@ -151,7 +178,8 @@ def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     by_name = next((status for pattern, status in _STATUS_OF_NAME if pattern.search(details.codes)), 0)
     if not by_name and kind_of(details.text, {"authentication"}):
         by_name = 401
-    failure = build_error(details.status or by_name or 500, details, endpoint)
+    wait_s = stated_wait_s(json.dumps(error, default=str))
+    failure = build_error(details.status or by_name or 500, details, endpoint, wait_s=wait_s)
     if failure.code == "context_overflow":
         failure.context_limit = stated_limit(json.dumps(error, default=str))
     return failure
@@ -211,6 +239,16 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return None if seconds is None else min(max(seconds, 0.0), _MAX_WAIT_S)
 
 
+def stated_wait_s(text: str) -> float | None:
+    """Read how long to wait, in seconds, from the body of a refusal; None where it doesn't say so."""
+    for pattern, _example, _seconds in WAITS:
+        for found in pattern.finditer(text[:20_000]):
+            days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups()[-5:])
+            if wait_s := days * 86_400 + hours * 3600 + minutes * 60 + seconds + milliseconds / 1000:
+                return min(wait_s, _MAX_WAIT_S)
+    return None
+
+
 def parse_number(value: str | None) -> float | None:
     """Read a number of a header that is neither negative nor infinite."""
     try:
@@ -246,7 +284,9 @@ def build_error(
     """Return the error of a status, which may be guessed from an error's name, and of what the service said."""
     code = error_code(status, details.text)
     reason: Reason = ""
-    if code == "rate_limited" and is_quota(status, details.text):
+    # Gemini calls the requests of a minute a quota, and says when there are more.
+    is_short = status == TOO_MANY_REQUESTS and wait_s is not None and wait_s <= _SHORT_WAIT_S
+    if code == "rate_limited" and is_quota(status, details.text) and not is_short:
         reason = "quota"
     elif code == "refused":
         reason = cast("Reason", kind_of(details.text, _REFUSALS))

@@ -13,6 +13,7 @@ from chat.providers import OPENAI_URL
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.connections import Connection, build_client
 from chat.providers.errors import (
+    WAITS,
     Endpoint,
     failure_from_object,
     failure_from_status,
@@ -386,6 +387,36 @@ def test_key_is_never_echoed(status):
 )
 def test_wait_is_read_in_every_form(headers, expected):
     assert retry_after_s(headers) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        *((example, seconds) for _pattern, example, seconds in WAITS),
+        ("Rate limit reached on tokens per minute (TPM): Limit 6000. Please try again in 850ms.", 0.85),
+        ("Please retry in 26.660853464s.", 26.660853464),
+        ("please try again after 1 seconds", 1.0),
+        ("Your quota will reset after 2h7m23s.", 7643.0),
+        ("Please wait 10 seconds before the next request", 10.0),
+        ("Try again in 2 minutes.", 120.0),
+        ("try again later", None),
+        ("Retry in a few seconds", None),
+        ("The wait for model 7 s2 is long", None),
+    ],
+)
+def test_wait_is_read_from_the_words_where_no_header_says_it(text, seconds):
+    body = f"{{{text}}}" if text.startswith('"') else json.dumps(said(text))
+
+    assert failure(429, body.encode()).retry_after_s == seconds
+    assert failure(429, body.encode(), retry_after="4").retry_after_s == 4.0
+
+
+def test_quota_that_is_renewed_in_seconds_is_a_rate():
+    words = "You exceeded your current quota, please check your plan and billing details."
+
+    assert failure(429, said(words)).reason == "quota"
+    assert failure(429, said(f"{words} Please retry in 26.5s.")).reason == ""
+    assert failure(402, said(f"{words} Please retry in 26.5s.")).reason == "quota"
 
 
 class ConnectTimeout(Exception):
