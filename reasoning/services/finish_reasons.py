@@ -67,9 +67,38 @@ _CONTEXT = frozenset(map(_plain, _CONTEXT_NAMES.split()))
 _OPEN = frozenset({"", *map(_plain, _OPEN_NAMES.split())})
 
 
+# What a name that isn't in the table contains, without signs, and examples. An end that is none of these needs no word.
+FRAGMENTS: tuple[tuple[FinishReason, str, tuple[str, ...]], ...] = (
+    (
+        "content_filter",
+        r"filter|moderat|safety|guardrail|violat|policy|harm|toxic|jailbreak|copyright|sensitive|prohibited|blocked"
+        r"|risk|abuse|protectedmaterial|inspection|responsibleai|hate$|illegal|malicious",
+        ("content_moderation", "risk_control", "safety_violation", "RESPONSIBLE_AI", "data_inspection_failed"),
+    ),
+    (
+        "error",
+        r"error|fail|timed?out|abort|cancel|disconnect|connection|unavailable|overload|busy|exception|terminat|killed"
+        r"|crash|memory|^oom$|preempt|evict|shutdown|shed$|quota|throttl|ratelimit|capacity|malformed|invalid|internal"
+        r"|repetition|loopdetected|userstop|badtool",
+        ("engine_error", "upstream_timeout", "client_disconnect", "out_of_memory", "preempted", "repetition_detected"),
+    ),
+    (
+        "length",
+        r"truncat|length|toolong|context|token(?:s)?(?:limit|budget)|max(?:imum)?\w*token|limit|maxoutput|budget",
+        ("output_truncated", "max_generated_tokens", "output_limit_reached", "context_overflow"),
+    ),
+)
+_FRAGMENTS = tuple((reason, re.compile(pattern)) for reason, pattern, _examples in FRAGMENTS)
+# A response that goes on says so with each chunk.
+_GOES_ON = re.compile(r"^(?:not|unfinish)|progress|continu|pending|generating|running|streaming|partial|ongoing")
+
+
 def read_finish_reason(name: str) -> FinishReason | None:
     """Return our name for a service's finish reason; None for one that is not known."""
-    return _BY_NAME.get(_plain(name))
+    plain = _plain(name)
+    if plain in _BY_NAME or _GOES_ON.search(plain):
+        return _BY_NAME.get(plain)
+    return next((reason for reason, pattern in _FRAGMENTS if pattern.search(plain)), None)
 
 
 def is_open(name: str) -> bool:
@@ -79,4 +108,5 @@ def is_open(name: str) -> bool:
 
 def is_context_full(name: str) -> bool:
     """Say whether the model's context ended the response, not the limit of its output."""
-    return _plain(name) in _CONTEXT
+    plain = _plain(name)
+    return plain in _CONTEXT or (plain not in _BY_NAME and "context" in plain)

@@ -8,7 +8,7 @@ import pytest
 from reasoning.deltas import RawEnd, RawFields
 from reasoning.events import Reasoning, ToolCall
 from reasoning.services.arguments import REPAIRS
-from reasoning.services.finish_reasons import NAMES, read_finish_reason
+from reasoning.services.finish_reasons import FRAGMENTS, NAMES, read_finish_reason
 from reasoning.services.signatures import FIELDS
 from reasoning.services.text_calls import CALL_MARKS
 from reasoning.services.thinking_formats import LEFTOVERS
@@ -226,3 +226,15 @@ def test_every_name_of_a_finish_reason_is_read_in_any_case(reason, names):
     for name in names.split():
         forms = (name, name.upper(), name.replace("_", "-"), f"FinishReason.{name}", f"FINISH_REASON_{name.upper()}")
         assert {read_finish_reason(form) for form in forms} == {reason}
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(("reason", "name"), [(row[0], name) for row in FRAGMENTS for name in row[2]])
+def test_name_that_is_not_known_is_read_by_its_words(reason, name):
+    assert read_finish_reason(name) == reason
+    assert read_finish_reason(name.upper().replace("_", "-")) == reason
+
+
+@pytest.mark.parametrize("name", ["natural", "not_truncated", "generation_in_progress", "partial", "x"])
+def test_name_without_a_word_for_a_failure_is_not_known(name):
+    assert read_finish_reason(name) is None
