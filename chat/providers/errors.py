@@ -26,7 +26,8 @@ _MAX_WAIT_S = 86_400.0  # a day
 _SHORT_WAIT_S = 120.0  # that no quota of an account is renewed in
 TOO_MANY_REQUESTS = 429
 _MAX_DEPTH = 6
-_CODE_KEYS = ("code", "type", "status", "param")
+# Compared in small letters: AWS and Tencent begin them with capitals.
+_CODE_KEYS = ("code", "type", "__type", "status", "statuscode", "error_code", "errorcode", "error_type", "param")
 _TEXT_KEYS = (
     "message",
     "msg",
@@ -34,12 +35,13 @@ _TEXT_KEYS = (
     "error_message",
     "error_msg",
     "errmsg",
+    "faultstring",
     "detail",
     "reason",
     "raw",
     "error",
 )
-_NESTED_KEYS = ("errors", "details", "metadata", "response", "base_resp")
+_NESTED_KEYS = ("errors", "details", "metadata", "response", "base_resp", "fault", "header")
 _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
 _CODE_OF_STATUS: Mapping[int, Code] = {
@@ -60,7 +62,7 @@ _CODE_OF_STATUS: Mapping[int, Code] = {
 }
 # The status that an error's name means. An error inside an open stream has no HTTP status.
 _STATUS_OF_NAME = (
-    (re.compile(r"invalid_api_key|authentication|permission|unauthori"), 401),
+    (re.compile(r"invalid_?api_?key|authentication|auth_?failure|permission|unauthori"), 401),
     (re.compile(r"payment_required|insufficient_(?:balance|credit|funds)"), 402),
     (re.compile(r"quota|rate_limit|too_many_requests|throttl|resource_exhausted"), 429),
     (re.compile(r"model_not_found|not_found"), 404),
@@ -385,6 +387,7 @@ def collect_texts(value: Any, texts: list[str], codes: list[str], depth: int) ->
             for item in value[:20]:
                 collect_texts(item, texts, codes, depth + 1)
         case dict():
+            value = {str(key).lower(): inner for key, inner in value.items()}
             codes += [str(value[key]) for key in _CODE_KEYS if isinstance(value.get(key), str | int)]
             location = value.get("loc")
             codes += [part for part in location if isinstance(part, str)] if isinstance(location, list) else []

@@ -218,7 +218,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "rate_limited",
         (
-            r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|throttl"
+            r"per[ -](?:minute|min|day|hour|second)|\b(?:[tr]p[md]|qps)\b|rate.?limit|throttl"
             r"|too many (?:(?:concurrent|parallel|simultaneous) )?requests|\bconcurren\w+[ _](?:\w+ )?limit"
             r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
         ),
@@ -229,6 +229,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Too many concurrent requests",
             "Concurrency limit exceeded for this key",
             "请求频率过高",
+            "Open api qps request limit reached",  # Baidu
         ),
     ),
     Wording(
@@ -277,7 +278,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"invalid_api_key|authentication (?:error|failed)|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
             r"|(?:incorrect|invalid|missing|expired|no) (?:api |access |auth\w* )(?:token|header|credentials)"
             r"|missing authori[sz]ation|\btoken (?:is |has |was )?(?:invalid|expired|revoked)\b|无效的(?:令牌|密钥)"
-            r"|proxy authentication required"
+            r"|proxy authentication required|not authenticated|invalid (?:\w+ )?subscription key"
             r"|api[ _-]?key (?:is |has been |was )?(?:not valid|invalid|incorrect|expired|revoked|disabled)",
         ),
         (
@@ -287,6 +288,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Authentication error",
             "Invalid API token provided",
             "Missing Authorization header",
+            "Not authenticated",
+            "Access denied due to invalid subscription key",  # Azure
             "The token is invalid or has expired",
             "This API key has been revoked",
             "无效的令牌",
