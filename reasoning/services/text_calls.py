@@ -33,13 +33,27 @@ CALL_MARKS = {
     "<minimax:tool_call>": "MiniMax-M2",
     "<seed:tool_call>": "Seed-OSS",
     "<longcat_tool_call>": "LongCat",
+    "functools[": "Phi-4-mini",
+    "<tool_use>": "prompts written for Claude",
+    "<toolcall>": "Nemotron",
 }
+# A call without a mark is the whole answer: its pattern, and an example.
+BARE_CALLS = (
+    (  # Llama 3, Granite
+        r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"name"\s*:\s*"[\w.:-]+"\s*,\s*"(?:parameters|arguments)"\s*:\s*\{.*\}\s*\}',
+        '{"name": "search", "parameters": {"query": "debt"}}',
+    ),
+    (r"\[\w[\w.]*\(\w+=.*\)\]", '[search(query="debt")]'),  # Llama 4, OLMo
+)
+_BARE = tuple(re.compile(rf"\s*{pattern}\s*", re.DOTALL) for pattern, _example in BARE_CALLS)
 _MARK = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, CALL_MARKS))})")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
 
 def has_text_call(answer: str) -> bool:
     """Say whether a line of the answer begins a tool call, outside code."""
+    if any(bare.fullmatch(answer) for bare in _BARE):
+        return True
     if not any(mark in answer for mark in CALL_MARKS):
         return False
     in_fence = False

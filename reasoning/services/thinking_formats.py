@@ -48,8 +48,8 @@ class ThinkingFormat:
 _ROWS = (
     ThinkingFormat(
         name="mistral",
-        about="Magistral, Mistral Medium 3.5",
-        models=r"magistral|mistral-(?:small|medium|large)",
+        about="Magistral, Ministral, Devstral, Mistral Medium 3.5",
+        models=r"magistral|ministral|devstral|voxtral|mistral-(?:small|medium|large)",
         opens=("[THINK]",),
         closes=("[/THINK]",),
         example=Example("[THINK]Why?[/THINK]So.", "Why?", "So."),
@@ -158,8 +158,8 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="granite",
-        about="Granite 3.2, 3.3",  # 3.2 says it in words, 3.3 wraps its response
-        models=r"granite-?3",
+        about="Granite 3.2 to 4",  # 3.2 says it in words, 3.3 wraps its response
+        models=r"granite-?[34]",
         opens_message=("Here is my thought process:", "Here's my thought process:"),
         closes=("Here is my response:", "Here's my response:"),
         wraps=(("<response>", "</response>"),),
@@ -168,9 +168,16 @@ _ROWS = (
     ThinkingFormat(
         name="answer-tags",
         about="Hunyuan-A13B, R1-Zero, Open-Reasoner",  # and many others that were trained to write <think> and <answer>
-        models=r"hunyuan|deepseek-r1-zero|open-reasoner|.*r1-zero",
+        models=r"hunyuan|hy-?\d|glm-?4\.1v|deepseek-r1-zero|open-reasoner|.*r1-zero",
         wraps=(("<answer>", "</answer>"),),
         example=Example("<think>Why?</think><answer>So.</answer>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="glm-v",
+        about="GLM-4.5V, GLM-4.6V",  # which put what they found into a box
+        models=r"glm-?(?:4\.[5-9]|[5-9](?:\.\d+)?)v",
+        wraps=(("<|begin_of_box|>", "<|end_of_box|>"),),
+        example=Example("<think>Why?</think><|begin_of_box|>So.<|end_of_box|>", "Why?", "So."),
     ),
     ThinkingFormat(
         name="response-tags",
@@ -319,7 +326,9 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = {
     "Apertus": ("<|assistant_end|>", "<|user_start|>", "<|assistant_start|>"),
     "Seed": ("<seed:eos>", "<seed:bos>"),
     "Hunyuan, Reka": ("<|eos|>",),
-    "Nemotron": ("<SPECIAL_11>", "<SPECIAL_12>"),
+    "Nemotron": ("<SPECIAL_11>", "<SPECIAL_12>", "<extra_id_0>", "<extra_id_1>"),
+    "Ling, Ring": ("<|role_end|>",),
+    "Qwen, for what it should fill in": ("<|fim_pad|>",),
     "ERNIE": ("<|end_of_sentence|>",),
 }
 LEFTOVERS = tuple(dict.fromkeys(mark for marks in TEMPLATE_MARKS.values() for mark in marks))

@@ -26,7 +26,10 @@ from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 NAME_PREFIXES = {
     "functions.": "functions.search",  # gpt-oss, Kimi
     "functions:": "functions:search",
+    "functions/": "functions/search",
     "function.": "function.search",
+    "function:": "function:search",
+    "api.": "api.search",
     "tools.": "tools.search",
     "tool.": "tool.search",
     "to=functions.": "to=functions.search",  # gpt-oss
@@ -34,8 +37,10 @@ NAME_PREFIXES = {
     "default_api:": "default_api:search",
 }
 # Behind a name: a mark of a template, ``search<|channel|>commentary``, or the number of a call, ``search:0`` (Kimi).
-_LEAKED_END = re.compile(r"<.*|:\d+\s*\Z", re.DOTALL)
+_LEAKED_END = re.compile(r"<.*|:\d+\s*\Z|\(\)\s*\Z", re.DOTALL)
+_LEAKED_START = re.compile(r".*\bto=(?=functions\.)", re.DOTALL)  # assistant<|channel|>commentary to=functions.search
 
+_ARGUMENTS = ("arguments", "parameters", "input")  # Llama's and Anthropic's names behind gateways
 _NUMBER = re.compile(r"[0-9]{1,6}")  # an index that a service has quoted
 _MAX_NAME_CHARS = 1_000  # longer than any tool's: pieces are no longer joined
 
@@ -65,7 +70,7 @@ class ToolCallReader:
                 given = int(given)
             server_index = given if isinstance(given, int) and given >= 0 else None
             call_id, name = _string(piece.get("id")), _string(function.get("name"))
-            arguments = _arguments(function.get("arguments"))
+            arguments = _arguments(next((function[key] for key in _ARGUMENTS if function.get(key) is not None), None))
             if call_id or name or arguments:
                 index = self._index(server_index, call_id, name)
                 text = self._joiners.setdefault(index, SurrogateJoiner()).feed(arguments)
@@ -172,7 +177,7 @@ def is_cut_off(calls: Iterable[ToolCall]) -> bool:
 
 def tool_name(name: str) -> str:
     """Return a name without what leaks from a template: a prefix, and a control token or a number behind it."""
-    name = _LEAKED_END.sub("", name).strip()
+    name = _LEAKED_END.sub("", _LEAKED_START.sub("", name)).strip(" \t\r\n`'\"")
     prefix = next((prefix for prefix in NAME_PREFIXES if name.startswith(prefix) and name != prefix), "")
     return name[len(prefix) :]
 

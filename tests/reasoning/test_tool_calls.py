@@ -96,7 +96,16 @@ def test_mark_inside_of_valid_arguments_stays(mark):
 
 @pytest.mark.parametrize(
     "name",
-    [*NAME_PREFIXES.values(), "search<|channel|>commentary", "search</function", "functions.search:0", " search"],
+    [
+        *NAME_PREFIXES.values(),
+        "search<|channel|>commentary",
+        "search</function",
+        "functions.search:0",
+        " search",
+        "`search`",
+        "search()",
+        "assistant<|channel|>commentary to=functions.search",
+    ],
 )
 def test_name_is_what_the_tool_is_called(name):
     assert [call.name for call in step(piece("{}", "c1", name)).calls] == ["search"]

@@ -8,7 +8,7 @@ import pytest
 from reasoning.citations import Source
 from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
-from reasoning.services.text_calls import CALL_MARKS
+from reasoning.services.text_calls import BARE_CALLS, CALL_MARKS
 from reasoning.stream.limits import TurnLimits
 from reasoning.stream.step import MAX_STATUS_CHARS, StepOutcome
 from reasoning.stream.turn import TokenUsage, TurnMachine
@@ -338,6 +338,13 @@ def test_thought_that_took_the_rest_of_an_answer_is_reported(text, expected):
 def test_call_that_came_as_text_is_reported(mark):
     assert run({"content": f"I look.\n{mark}f"}, RawEnd("stop"))[1].has_text_call
     assert not run({"content": f"Write `{mark}` so:\n\n```xml\n{mark}\n```"}, RawEnd("stop"))[1].has_text_call
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("call", [example for _pattern, example in BARE_CALLS])
+def test_call_without_a_mark_is_reported_where_it_is_the_whole_answer(call):
+    assert run({"content": f"{call}\n"}, RawEnd("stop"))[1].has_text_call
+    assert not run({"content": f"Write {call} there"}, RawEnd("stop"))[1].has_text_call
 
 
 @pytest.mark.spec("004 summary")
