@@ -98,8 +98,15 @@ _DIALECTS = (
         empty_content="",
         call_ids=STRICTEST_IDS,
     ),
-    Dialect(name="cerebras", checked="2026-09", text_field="reasoning", control="effort"),
-    Dialect(name="groq", checked="2026-11", text_field="reasoning", control="effort", off=_EFFORT_NONE),
+    Dialect(name="cerebras", checked="2026-09", text_field="reasoning", control="effort", models_differ=True),
+    Dialect(
+        name="groq",
+        checked="2026-11",
+        text_field="reasoning",
+        control="effort",
+        off=_EFFORT_NONE,
+        models_differ=True,
+    ),
     Dialect(
         name="kimi",
         checked="2026-10",
@@ -158,8 +165,17 @@ _DIALECTS = (
         text_field="reasoning_content",
         control="enable_thinking",
         off={"enable_thinking": False},
+        models_differ=True,
     ),
-    Dialect(name="vllm", checked="2026-09", text_field="reasoning", control="template", off=_TEMPLATE_OFF),
+    # It refuses them for models that have no template in its sense (Mistral).
+    Dialect(
+        name="vllm",
+        checked="2026-11",
+        text_field="reasoning",
+        control="template",
+        off=_TEMPLATE_OFF,
+        models_differ=True,
+    ),
     Dialect(
         name="ollama",
         checked="2026-11",
@@ -168,8 +184,22 @@ _DIALECTS = (
         off=_EFFORT_NONE,
         models_differ=True,
     ),
-    Dialect(name="sglang", checked="2026-05", text_field="reasoning_content", control="template", off=_TEMPLATE_OFF),
-    Dialect(name="llama.cpp", checked="2026-09", text_field="reasoning_content", control="template", off=_TEMPLATE_OFF),
+    Dialect(
+        name="sglang",
+        checked="2026-11",
+        text_field="reasoning_content",
+        control="template",
+        off=_TEMPLATE_OFF,
+        models_differ=True,
+    ),
+    Dialect(
+        name="llama.cpp",
+        checked="2026-11",
+        text_field="reasoning_content",
+        control="template",
+        off=_TEMPLATE_OFF,
+        models_differ=True,
+    ),
     # OpenRouter: one of text and opaque details, depending on the model behind it.
     Dialect(
         name="details",
