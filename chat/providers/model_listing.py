@@ -20,7 +20,10 @@ _REFUSALS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         rf"\bn_ctx[\\\"']*\s*[:=]?\s*{_NUMBER}",
-        rf"\bmax_(?:seq_len|model_len|num_tokens|prompt_tokens|input_tokens)\b\W{{0,4}}(?:is |of )?{_NUMBER}",
+        rf"\bmax_(?:seq_len|model_len|num_tokens|prompt_tokens|input_tokens|input_length|total_tokens|position_embeddings)\b"
+        rf"\W{{0,4}}(?:is |of )?{_NUMBER}",
+        rf"model context \({_NUMBER}\)",
+        rf"must not exceed {_NUMBER}",
         rf"(?:max(?:imum)?|model(?:'s)?|available) (?:model |allowed )?{_SIZE}\b(?:(?! by\b).){{0,24}}?{_NUMBER}",
         rf"{_SIZE} (?:of|is|limit)(?: only)?(?! \()\D{{0,24}}{_NUMBER}",
         rf"exceed\w* (?:the )?max\w* (?:allowed )?(?:context|(?:\w+ )?length)\W+(?:of )?{_NUMBER}",

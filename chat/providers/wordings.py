@@ -75,7 +75,7 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"context_?length_?exceeded|context_?window_?exceeded|exceed_context_size|string_above_max_length"
             r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds"
-            r"|tokens_limit_reached",
+            r"|tokens_limit_reached|(?:input_(?:length|tokens)|prompt_tokens|context_size)_exceeded",
         ),
         (
             "the request exceeds the available context size, try increasing it\nexceed_context_size_error",
@@ -83,6 +83,7 @@ WORDINGS: tuple[Wording, ...] = (
             "ContextWindowExceededError: OpenAIException",
             "Your request exceeded model token limit: 262144 (requested: 300000)",
             "No\ntokens_limit_reached",
+            "No\ninput_length_exceeded",
         ),
     ),
     Wording(
@@ -93,6 +94,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"(?:exceed|limit|reached)|(?:exceed\w*|over|beyond) (?:\w+ ){0,3}context (?:window|length|size|limit)"
             r"|context size has been exceeded|context length of only|context (?:the )?overflow"
             r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)|(?:超过|超出)\S{0,8}(?:上下文|长度)"
+            r"|(?:文本|对话|内容|消息)\S{0,4}(?:长度)?(?:超过|超出|过长|超长)|tokens?\s?\S{0,4}超限|\bkv[ _]cache\b"
+            r"|max_position_embeddings|max_(?:total|input)_(?:tokens|length)|tokens[^.\n]{0,12}> ?n_ctx"
+            r"|max(?:imum)? context (?:was |is )?reached|size of the model context|context window is [\d,]+ tokens"
             r"|context (?:is )?full\b|exceed\w* (?:the )?(?:max\w* |model |allowed )+context"
             r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed",
         ),
@@ -110,6 +114,14 @@ WORDINGS: tuple[Wording, ...] = (
             "超出最大上下文长度",
             "failed to find a memory slot for the batch: context full",
             "Exceeded maximum context: 8192",
+            "对话内容过长",
+            "Token 数量超限",
+            "Requested tokens exceed KV cache capacity",
+            "The prompt's length (9000) exceeds the model's max_position_embeddings (8192)",
+            "n_prompt_tokens 9000 > n_ctx 8192",
+            "Max context reached",
+            "context window is 8192 tokens, prompt is 9000",
+            "prompt exceeds max_input_length of 8192",
             "Prompt does not fit into the context",
             "Sequence length exceeds the maximum of the model",
         ),
@@ -202,13 +214,15 @@ WORDINGS: tuple[Wording, ...] = (
             r"\b(?:prompt|input|request|conversation)\b[^.\n]{0,20}\b(?:has|contains|is|of) [\d,]+ (?:input )?tokens\b"
             r"[^\n]{0,40}\b(?:max\w*|limit|only|at most)\b"
             r"|supports? (?:(?:only|at most|up to|a maximum of) )+[\d,]+ (?:(?:input|context|total|prompt) )?tokens"
-            r"|max\w* number of (?:input |prompt )?tokens|current length is [\d,]+ while limit"
+            r"|\blimit(?:ed)? (?:your \w+ )?to [\d,]+ (?:\w+ )?tokens|max\w* number of (?:input |prompt )?tokens"
+            r"|current length is [\d,]+ while limit"
             r"|too large for\b[^\n]{0,80}\bmax size\b|\bexpected maxlength\b",
         ),
         (
             "Your prompt has 9000 tokens, the maximum is 8192",
             "This model supports at most 8192 tokens; your request has 9000",
             "maximum number of input tokens is 8192, got 9000",
+            "This model is limited to 8192 tokens",
             "Current length is 70113 while limit is 65536",
             "Request body too large for kimi-k9 model. Max size: 8000 tokens.",
             "Malformed input request: expected maxLength: 42000, actual: 50311, please reformat your input.",  # Bedrock
@@ -219,7 +233,8 @@ WORDINGS: tuple[Wording, ...] = (
         "rate_limited",
         (
             r"per[ -](?:minute|min|day|hour|second)|\b(?:[tr]p[md]|qps)\b|rate.?limit|throttl"
-            r"|too many (?:(?:concurrent|parallel|simultaneous) )?requests|\bconcurren\w+[ _](?:\w+ )?limit"
+            r"|too many (?:(?:concurrent|parallel|simultaneous) )?(?:requests|connections)"
+            r"|\bconcurren\w+[ _](?:\w+ )?limit"
             r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
         ),
         (
@@ -242,7 +257,12 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:spending|billing|hard|monthly|weekly|usage) (?:\w+ )?limit (?:has been |was |is )?(?:reached"
             r"|exceeded|hit)"
             r"|(?:reached|exceeded|hit) (?:your |its |the )?(?:monthly |weekly )?(?:spending|billing|usage|included)\b"
-            r"|billing_(?:hard_)?limit|\bpayment[ _]required|insufficient (?:\w+ ){1,4}(?:balance|credits?|funds)"
+            r"|insufficient_?(?:\w+_)?quota|insufficient quota|(?:monthly|trial|user) quota (?:has been )?exceeded"
+            r"|spending cap"
+            r"|not enough credits|enough credits\b|add funds|trial (?:has |is )?(?:expired|ended)"
+            r"|billing (?:is )?not active"
+            r"|额度(?:失败|已?用尽|已?用完)|billing_(?:hard_)?limit|\bpayment[ _]required"
+            r"|insufficient (?:\w+ ){1,4}(?:balance|credits?|funds)"
             r"|(?:out of|no|used all|exceeded|exhausted)(?: \w+){0,4} (?:credits|points)\b|used up your"
             r"|credits? (?:\w+ )?deplet"
             r"|(?:tier|quota|plan|credits?|allowance)\b[^.\n]{0,30}\b(?:has been |is |are |was )?(?:exhausted|used up)",
@@ -256,6 +276,12 @@ WORDINGS: tuple[Wording, ...] = (
             "Budget has been exceeded! Current cost: 0.2, Max budget: 0.1",
             "账户余额不足",
             "账户已欠费",
+            "该令牌额度已用尽",
+            "No\ninsufficient_user_quota",
+            "Monthly quota exceeded",
+            "Not enough credits",
+            "Your trial has expired",
+            "spending cap reached",
             "Account balance is insufficient",
             "The account has overdue balance",
             "Your team has used all available credits.",
@@ -298,7 +324,8 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(  # llama.cpp, Hugging Face
         "loading",
         (
-            r"\bloading (?:the |its )?(?:model|weights)"
+            r"\b(?:loading|initiali[sz]ing|pulling|downloading) (?:the |its )?(?:model|weights|checkpoint|shards)"
+            r"|\bmodel\b[^.\n]{0,30}\b(?:being downloaded|warm-?up|scaling up|scaled? from zero)"
             r"|\b(?:model|server|engine)\b.{0,120}?\b(?:is |still |currently )+"
             r"(?:being loaded|loading|initiali[sz]ing|starting|being (?:started|provisioned))"
             r"|\bmodel\b[^.\n]{0,60}\b(?:not (?:yet )?ready|not loaded yet|not yet loaded|load(?:ing)? in progress)"
@@ -308,6 +335,11 @@ WORDINGS: tuple[Wording, ...] = (
             "Loading model",
             "Model x/y is currently loading",
             "Model is still initializing",
+            "Loading checkpoint shards",
+            "Initializing model",
+            "The model is being downloaded",
+            "model warmup in progress",
+            "Model is scaling up from zero",
             "Model not ready yet",
             "The model is not loaded yet",
             "Model loading in progress",
@@ -480,6 +512,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|expected \W?assistant\b[^.\n]{0,30}\bafter\b[^.\n]{0,30}\buser\b"
             r"|\buser\b[^.\n]{0,30}\b(?:must|should) be (?:followed by )?(?:an? )?\W?assistant"
             r"|\buser\b[^.\n]{0,30}(?:\bnot|\bcannot|n[’']t)\b[^.\n]{0,20}\b(?:follow|after)\b[^.\n]{0,20}\buser\b"
+            r"|\b(?:user|assistant) messages?\b[^.\n]{0,30}\b(?:back to back|adjacent|succession|next to each other)"
+            r"|\brole \W?(?:user|assistant)\b[^.\n]{0,20}\btwice\b|expected role \W?assistant\W? (?:but )?got \W?user"
             r"|\bsame role\b[^.\n]{0,30}\badjacent|\b(?:role|message)s? (?:sequence|order)\b[^.\n]{0,20}\binvalid"
             r"|\binvalid (?:role|message)s? (?:sequence|order)|(?:user|assistant|角色)[^.\n]{0,12}交替",
         ),
@@ -497,6 +531,8 @@ WORDINGS: tuple[Wording, ...] = (
             "messages[1]: role 'user' must be followed by 'assistant'",
             "Invalid message order: user message cannot follow user message",
             "Messages with same role cannot be adjacent",
+            "Found two user messages back to back",
+            "expected role assistant but got user",
             "message role sequence is invalid",
             "messages 中的 user 和 assistant 需要交替出现",
         ),
@@ -542,6 +578,10 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:role\W+)?input should be [`'\"]?user[`'\"]? or"
             r"|\bexpected\W+user\W+or\W+assistant\b[^.\n]{0,10}\bsystem\b"
             r"|\brole\W{1,3}system\W{1,3}(?:is )?(?:invalid|not valid)|\bno system (?:messages?|prompts?|role)\b"
+            r"|\brole\W{1,3}system\b[^.\n]{0,10}\bunknown\b|\broles? (?:are )?allowed\W+got system|handle (?:the "
+            r"|a )?system role"
+            r"|\brole\W{1,3}must be \W?user\W? or|expected one of\W+user\W+assistant\W+got\W+system"
+            r"|\bfrom user\W+not system"
             r"|\binvalid value\W+system\b|permitted\W+user\W+assistant\b|\brole must be in\W+user\W+(?:assistant"
             r"|model)\b"
             r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
@@ -573,6 +613,9 @@ WORDINGS: tuple[Wording, ...] = (
             "messages[0].role: expected 'user' or 'assistant', got 'system'",
             "Input should be 'user' or 'assistant' [type=literal_error, input_value='system']",
             "The role 'system' is invalid",
+            "Only user/assistant roles allowed, got system",
+            "role: must be user or assistant",
+            "This template doesn't handle the system role",
             "No system messages allowed",
             "Invalid value: 'system'. Supported values are: 'user' and 'assistant'.",
             "Role must be in ['user', 'assistant']",
@@ -616,6 +659,12 @@ WORDINGS: tuple[Wording, ...] = (
             r"|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
             r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
             r"|(?:not|n[’']t) have (?:native )?(?:tool|function)|unable to (?:call|use) (?:tools|functions)"
+            r"|\b(?:not |un)tool[ -]capable|not tool[ -]capable|\blacks? (?:tool|function)|(?:tool|function)_?(?:use"
+            r"|calls?|calling)?_not_supported"
+            r"|unsupported_(?:tools?|functions?)\b|--tool-parser|tool parser (?:is )?not|base model and"
+            r"|template has no tools"
+            r"|no (?:allowed )?providers\b[^\n]{0,60}\btools?\b|(?:tools?"
+            r"|functions?)\b[^.\n]{0,20}\bonly supported (?:for|by|with)"
             r"|not (?:been )?trained (?:for|on|to use) (?:tool|function)"
             r"|(?:not compatible|incompatible) with (?:tool|function)|remove (?:the )?(?:tools|functions)\b"
             r"|\btools (?:must|should) (?:not be (?:set|sent)|be (?:empty|null|none|omitted|removed))"
@@ -632,6 +681,12 @@ WORDINGS: tuple[Wording, ...] = (
             "This model has no tool calling capability",
             "this model is unable to call tools",
             "this model can not use tools",
+            "Model is not tool-capable",
+            "Model lacks tool support",
+            "Tool parser not configured",
+            "The `tools` parameter is only supported for chat models",
+            "No allowed providers are available for the selected model with tool use",
+            "No\ntool_use_not_supported",
             "The model was not trained for tool use",
             "The model is not compatible with tools",
             "Remove tools from the request; this is a completion model",
@@ -700,7 +755,9 @@ WORDINGS: tuple[Wording, ...] = (
         "images",
         (
             r"at most 0 (?:image|multimodal)|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}\bimages?\b|mmproj"
-            r"|only text (?:content|input|is)|supports? (?:only text|text only)|text-only (?:prompts|model|input)"
+            r"|\bno (?:vision|image|multi-?modal)\b|not have (?:a )?(?:vision|image|multi-?modal)|is text[- ]only"
+            r"|image_url\W+is not|only (?:png|jpe?g)\b|only text (?:content|input|is)|supports? (?:only text"
+            r"|text only)|text-only (?:prompts|model|input)"
             r"|required for image input|not (?:a )?(?:multi-?modal|vision|vlm)\b"
             r"|unknown variant `?(?:image_url|input_image)|visual input|too many images|input should be 'text'"
             r"|image urls? (?:are|is) only|(?:not|n[’']t) see images"
@@ -714,6 +771,9 @@ WORDINGS: tuple[Wording, ...] = (
             "x/y is not a multimodal model",
             "this model is missing data required for image input",
             "This model supports text only",
+            "Model has no vision capability",
+            "image_url is not a valid content type",
+            "Only PNG and JPEG images are supported",
             "The model is not a VLM. Please use text-only prompts.",
             "Image URLs are only allowed for messages with role user",
             "Too many images in request",
@@ -826,7 +886,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"|no endpoints found for [\w.:-]+/|^model: \S+\s.*not_found_error|模型不存在|无可用渠道"
             r"|model_not_supported|model identifier is invalid|no models? (?:loaded|named)|model not supported"
             r"|not (?:have |been granted )?access to (?:the )?model\b|(?:could not|cannot|can't) find (?:the )?model\b"
-            r"|not found for model\b|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed",
+            r"|(?:not|deployments?|channels?) (?:be )?found for (?:this )?model\b|no (?:available"
+            r"|healthy) (?:channel|deployment)s? for"
+            r"|entity was not found: models/|\bmodel \S+ could not be found|\bunsupported model \S+$"
+            r"|\bmodel \S+ is not enabled"
+            r"|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed",
         ),
         (
             "kimi-k9 is not a valid model ID",
@@ -838,6 +902,10 @@ WORDINGS: tuple[Wording, ...] = (
             "No models loaded. Please load a model first.",
             "You do not have access to model kimi-k9",
             "Could not find model kimi-k9",
+            "The model kimi-k9 could not be found",
+            "No deployment found for model kimi-k9",
+            "There are no healthy deployments for this model: kimi-k9",
+            "No available channel for model kimi-k9",
             "The requested model is not supported.\nmodel_not_supported",
             "Model kimi-k9 reached its end of life",
             "当前分组 default 下对于模型 kimi-k9 无可用渠道",
@@ -876,7 +944,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:sensitive|inappropriate|unsafe|prohibited) (?:content|words|language)"
             r"|usage (?:polic|guideline)|terms of (?:service|use)|敏感|违规|content exists risk|prohibited_content"
             r"|sensitive \(\d"
-            r"|new_sensitive|safety filter|guardrails?\b|legal reasons|cyber_policy",
+            r"|\bmoderation_|responsibleai|safety settings|不合规|risk_content|\bunsafe (?:prompt|input|request)"
+            r"|(?:contains?|deemed) (?:\w+ )?(?:harmful|inappropriate|unsafe|offensive)|new_sensitive|safety filter"
+            r"|guardrails?\b|legal reasons|cyber_policy",
         ),
         (
             "Your input was flagged as potentially violating our usage policy.",
@@ -887,6 +957,11 @@ WORDINGS: tuple[Wording, ...] = (
             "input new_sensitive (1026)",  # MiniMax
             "The prompt was blocked: PROHIBITED_CONTENT",
             "Request blocked by safety filters",
+            "Blocked by safety settings",
+            "No\nmoderation_blocked",
+            "ResponsibleAIPolicyViolation",
+            "The input contains harmful content",
+            "输入内容不合规",
             "Content violates usage guidelines.",  # xAI
             "This request violates our terms of service",
             "Your request was blocked by guardrails",
