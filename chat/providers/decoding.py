@@ -274,6 +274,10 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     if choices or chunk.get("usage") is not None:
         return None
     # Without the usual key: a state, or words, and no answer.
+    chunk = {name.lower(): value for name, value in chunk.items()}
+    inner = chunk.get("response")
+    if isinstance(inner, dict) and (error := inner.get("Error") or inner.get("error")):  # Tencent
+        return error
     state = chunk.get("status")
     is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
     if chunk.get("success") is False or is_failed_state:

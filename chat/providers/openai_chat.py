@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 # Elsewhere an unknown parameter may be refused without a name.
 _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
+_TEXT_FIELDS = ("content", "refusal", "text")
 # Fields of a delta that are neither thinking nor a signature.
-_PLAIN_FIELDS = frozenset({"role", "content", "refusal", "tool_calls", "function_call", "name"})
+_PLAIN_FIELDS = frozenset({"role", "content", "text", "refusal", "tool_calls", "function_call", "name"})
+_WRAPPERS = ("data", "result")  # in which gateways put a chunk
+_FINISH_NAMES = ("finish_reason", "finishReason", "stop_reason")
 
 
 class OpenAIChatProvider(OpenAIService):
@@ -60,6 +63,11 @@ class ChatDecoder(ResponseDecoder):
 
     def read_event(self, chunk: dict[str, Any]) -> list[RawDelta]:
         """Return what a chunk holds."""
+        if "choices" not in chunk:
+            inner = next(
+                (one for name in _WRAPPERS if isinstance(one := chunk.get(name), dict) and "choices" in one), None
+            )
+            chunk = inner or chunk
         choices = dicts_in(chunk.get("choices"))
         if error := error_in(chunk, choices):
             raise failure_from_object(error, self._endpoint)
@@ -94,7 +102,8 @@ class ChatDecoder(ResponseDecoder):
             deltas += self._read_fields(new, is_repetition=bool(self._came))
             if message.get("content") or message.get("tool_calls"):
                 self._pending_end = self._pending_end or ""
-        if choice.get("finish_reason") and (name := finish_name(choice["finish_reason"])):
+        reason = next((found for key in _FINISH_NAMES if (found := choice.get(key))), None)
+        if reason and (name := finish_name(reason)):
             # An unknown one may come with every chunk.
             if read_finish_reason(name) is None:
                 self._pending_end = name
@@ -136,8 +145,7 @@ class ChatDecoder(ResponseDecoder):
                 fields["signatures"] = signatures
             self._usage = usage_in(more) or self._usage
         has_native = bool(fields.keys() - {"signatures"})
-        content = source.get("content")
-        content = source.get("refusal") if content in (None, "", []) else content
+        content = next((found for name in _TEXT_FIELDS if (found := source.get(name)) not in (None, "", [])), None)
         if isinstance(content, list | dict):
             # Typed parts (Mistral), in their order.
             if fields:
@@ -173,8 +181,9 @@ class ChatDecoder(ResponseDecoder):
         if any(name in fields and not fields[name].isspace() for name in NATIVE_FIELDS):
             self._thinking_field = self._thinking_field or "usual"
             return fields
-        for name in OTHER_THINKING:
-            if self._thinking_field in ("", name) and name not in fields and (text := text_in(source.get(name))):
+        plain = {plain_name(name): value for name, value in source.items() if name not in fields}
+        for name in _OTHER_NAMES:
+            if self._thinking_field in ("", name) and (text := text_in(plain.get(name))):
                 fields["reasoning_content"] = text
                 if not text.isspace():
                     self._thinking_field = name
@@ -182,7 +191,8 @@ class ChatDecoder(ResponseDecoder):
         return fields
 
 
-# How else thinking comes, with an example of each: the usual names with an object or a list, and other names.
+# How else thinking comes, with an example of each: the usual names with an object or a list, and other names, which
+# may also be written in camel case.
 OTHER_THINKING: dict[str, Any] = {
     "reasoning_content": [{"type": "text", "text": "Hm."}],
     "reasoning": {"content": "Hm."},
@@ -197,9 +207,25 @@ OTHER_THINKING: dict[str, Any] = {
     "cot_summary": "Hm.",
     "cot": "Hm.",
     "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}],  # LiteLLM
+    "reasoningContent": {"reasoningText": {"text": "Hm."}},  # Bedrock
+    "reasoning_delta": "Hm.",
+    "reasoning_steps": ["Hm."],
+    "reason_content": "Hm.",
+    "model_thinking": "Hm.",
+    "internal_thoughts": "Hm.",
+    "chain_of_thought": "Hm.",
+    "analysis": "Hm.",
 }
-_TEXT_KEYS = ("thinking", "reasoning", "text", "content", "summary", "value")
+_TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a field in small letters, without the signs between its words."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+_OTHER_NAMES = tuple(map(plain_name, OTHER_THINKING))
 
 
 def text_in(value: Any, depth: int = 0) -> str:
@@ -237,6 +263,6 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
     match "thinking" if part.get("thought") is True else part.get("type", "text"):
         case "text" | "output_text" if text:
             return {"content": text}
-        case "thinking" | "reasoning" if text and not has_native:
+        case "thinking" | "reasoning" | "thought" if text and not has_native:
             return {"thinking": text}
     return {}

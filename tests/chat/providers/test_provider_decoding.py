@@ -161,6 +161,27 @@ def test_token_counts_are_read_under_every_name(usage, expected):
     assert read_usage(usage) == expected
 
 
+@pytest.mark.parametrize("field", ["text", "refusal", "content"])
+def test_text_of_a_delta_is_found_in_every_field(field):
+    assert decoded(chunk({field: "a"}), chunk({}, "stop"))[0] == RawFields({"content": "a"})
+
+
+@pytest.mark.parametrize("wrapper", ["data", "result"])
+def test_chunks_in_a_wrapper_are_read(wrapper):
+    payloads = [
+        json.dumps({wrapper: json.loads(payload)}).encode() for payload in (chunk({"content": "a"}), chunk({}, "stop"))
+    ]
+
+    assert decoded(*payloads)[0] == RawFields({"content": "a"})
+
+
+@pytest.mark.parametrize("name", ["finishReason", "stop_reason"])
+def test_finish_reason_under_another_name_ends_the_answer(name):
+    payload = json.dumps({"model": "served-1", "choices": [{"index": 0, "delta": {}, name: "max_tokens"}]}).encode()
+
+    assert decoded(chunk({"content": "a"}), payload)[-1] == RawEnd("length", "served-1")
+
+
 @pytest.mark.parametrize("place", ["usage", "x_groq", "usage_metadata", "usageMetadata", "timings"])
 def test_token_counts_are_found_in_every_place(place):
     counts = {"prompt_tokens": 9, "completion_tokens": 4}
