@@ -23,6 +23,7 @@ from chat.cards.view_models import (
     BranchStep,
     BranchView,
     CardActions,
+    ClockTime,
     ExcerptView,
     LinkView,
     QuestionView,
@@ -99,7 +100,7 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
     """Return the card of the question of a stored turn."""
     asked = next((event for event in turn_record.events if event["type"] == "user_message"), {})
     turn = turn_record.turn
-    view = QuestionView(f"{turn.public_id}-q", turn.number, asked.get("text", ""), turn.started_at)
+    view = QuestionView(f"{turn.public_id}-q", turn.number, asked.get("text", ""), ClockTime.of(turn.started_at))
     files = map(attached_file, asked.get("attachments", ()))
     view = replace(view, attachments=tuple(attachment_view(file, turn.conversation_id) for file in files))
     if turn.status == Turn.Status.RUNNING:
@@ -113,7 +114,7 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
 
 def live_question_card(live: TurnState) -> QuestionView:
     """Return the card of the question of a running turn."""
-    view = QuestionView(f"{live.public_id}-q", live.number, live.question, live.started_at)
+    view = QuestionView(f"{live.public_id}-q", live.number, live.question, ClockTime.of(live.started_at))
     return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
 
 
@@ -142,7 +143,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         number=turn.number,
         status=record.status,
         model=translate_stored(turn.model_label or record.model),
-        at=turn.started_at,
+        at=ClockTime.of(turn.started_at),
         sees=sees,
         answer_html=shown.html,
         is_shortened=shown.is_shortened,
@@ -213,7 +214,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         number=live.number,
         status="streaming",
         model=translate_stored(live.model_label or live.model),
-        at=live.started_at,
+        at=ClockTime.of(live.started_at),
         sees=sees,
         answer_html=shown.html,
         open_html=open_html,

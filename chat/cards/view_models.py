@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from chat.tools.questions import Field
@@ -35,6 +36,19 @@ STEP_ICONS: dict[StepState, str] = {
 def dom_id(message_id: str, part: str = "") -> str:
     """Return the DOM id of a card, or of one swappable part of it: ``m-<id>`` and ``m-<id>-<part>``."""
     return f"m-{message_id}-{part}" if part else f"m-{message_id}"
+
+
+class ClockTime(NamedTuple):
+    """A moment in the viewer's time zone, as a ``time`` element has it."""
+
+    iso: str
+    clock: str  # "14:05"
+
+    @classmethod
+    def of(cls, moment: datetime) -> ClockTime:
+        # Every frame of a card's head has it: the template filter takes ten times as long.
+        local = timezone.localtime(moment)
+        return cls(local.isoformat(), f"{local:%H:%M}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,7 @@ class QuestionView:
     id: str  # "<turn>-q"
     number: int
     text: str
-    asked_at: datetime
+    asked_at: ClockTime
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
     branch: BranchView | None = None  # of its versions, where there is more than one
@@ -252,7 +266,7 @@ class AnswerView:
     number: int
     status: CardStatus
     model: str
-    at: datetime
+    at: ClockTime
     sees: Visibility
     answer_html: SafeString
     open_html: SafeString | str = ""  # while it works: the block that still grows

@@ -17,6 +17,7 @@ from chat.cards.view_models import (
     AnswerView,
     ArgView,
     CardActions,
+    ClockTime,
     ContextView,
     LinkView,
     QuestionView,
@@ -28,7 +29,7 @@ from chat.conversations.sidebar import Group, Sidebar
 from reasoning.visibility import Visibility
 
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
-AT = datetime(2026, 3, 12, 14, 2, tzinfo=UTC)
+AT = ClockTime.of(datetime(2026, 3, 12, 14, 2, tzinfo=UTC))
 STEP = StepView(
     tool="searchFilings",
     state="done",
