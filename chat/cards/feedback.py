@@ -49,7 +49,10 @@ def feedback_view(turn: Turn) -> FeedbackView:
     """Return what a card shows. A turn that was not read with its feedback has just ended, and has none."""
     was_read = Turn._meta.get_field("feedback").is_cached(turn)
     given: Feedback | None = getattr(turn, "feedback", None) if was_read else None
+    verdict = "" if given is None else "good" if given.is_good else "poor"
+    labels = {"good": _("Good answer"), "poor": _("Bad answer")}
+    verdicts = tuple((value, label, value == verdict) for value, label in labels.items())
     if given is None:
-        return FeedbackView(turn.public_id)
+        return FeedbackView(turn.public_id, verdicts)
     reasons = tuple((value, _(words), value == given.reason) for value, words in REASONS[given.is_good].items())
-    return FeedbackView(turn.public_id, "good" if given.is_good else "poor", reasons, given.note)
+    return FeedbackView(turn.public_id, verdicts, verdict, reasons, given.note)

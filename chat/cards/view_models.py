@@ -226,9 +226,13 @@ class ThinkingView:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackView:
-    """What its person said of an answer: ``good``, ``poor`` or nothing, and why. ``reasons``: value, words, chosen."""
+    """What its person said of an answer: ``good``, ``poor`` or nothing, and why.
+
+    ``verdicts``, ``reasons``: value, words, chosen.
+    """
 
     id: str
+    verdicts: tuple[tuple[str, str, bool], ...]
     verdict: str = ""
     reasons: tuple[tuple[str, str, bool], ...] = ()
     note: str = ""

@@ -47,6 +47,7 @@ WITHHELD = replace(
 HOSTILE_ARGS = (ArgView(HOSTILE, HOSTILE), ArgView("a", HOSTILE, HOSTILE), ArgView("b", "", HOSTILE))
 HOSTILE_LINK = LinkView(HOSTILE, HOSTILE)
 HOSTILE_STEP = StepView(HOSTILE, "failed", HOSTILE, HOSTILE_ARGS, HOSTILE, HOSTILE, (HOSTILE_LINK,), HOSTILE)
+VERDICTS = (("good", "Good answer", False), ("poor", "Bad answer", False))
 HOSTILE_ANSWER = AnswerView(
     id="a1",
     number=1,
@@ -66,7 +67,7 @@ HOSTILE_ANSWER = AnswerView(
     found_label=HOSTILE,
     uncited_label=HOSTILE,
     unfound=(HOSTILE,),
-    actions=CardActions(copy_url="/copy/", feedback=FeedbackView("a1", note=HOSTILE), usage_label=HOSTILE),
+    actions=CardActions(copy_url="/copy/", feedback=FeedbackView("a1", VERDICTS, note=HOSTILE), usage_label=HOSTILE),
     error=HOSTILE,
 )
 
@@ -261,7 +262,7 @@ def test_step_state_is_an_icon_and_a_word(state):
 
 def test_closed_card_is_light():
     """A long conversation has many of them: at most 45 nodes each."""
-    closed = replace(ANSWER, steps=(), actions=replace(ANSWER.actions, feedback=FeedbackView("a1")))
+    closed = replace(ANSWER, steps=(), actions=replace(ANSWER.actions, feedback=FeedbackView("a1", VERDICTS)))
 
     drawn = card(closed)
     assert len(drawn.xpath(".//*[not(ancestor::template)]")) <= 45
