@@ -23,7 +23,7 @@ Action = Literal["learn", "omit", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
-FORBIDDEN, CONTENT_TOO_LARGE, INTERNAL_SERVER_ERROR = 403, 413, 500
+CONTENT_TOO_LARGE, INTERNAL_SERVER_ERROR = 413, 500
 MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
@@ -175,24 +175,11 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:
         return "content"
-    # Where settings hold thinking back, that is what the service may miss.
-    if plan.has_loose_call_ids and is_unexplained and not holds_back(plan):
-        return "call_ids"
-    if plan.sends_unanswered and is_unexplained:
-        return "questions"
-    # The last resort, for this question only: a service without tools may word that in any way, or not at all.
-    # A server that breaks, or forbids all of the request, would do so without them.
-    is_silent = error.code == "refused" and error.reason == "" and error.params.get("status") != FORBIDDEN
-    return "tools" if is_silent and plan.offers_tools and plan.begins_turn else ""
-
-
-def holds_back(plan: EgressPlan) -> bool:
-    """Say whether settings withheld reasoning from the request."""
-    return any(omission.rule in BY_SETTING for omission in plan.omissions)
+    return "questions" if plan.sends_unanswered and is_unexplained else ""
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:
     """Say of an unexplained refusal that settings withheld reasoning from the request."""
-    if error.code == "refused" and not error.reason and holds_back(plan):
+    if error.code == "refused" and not error.reason and any(one.rule in BY_SETTING for one in plan.omissions):
         error.reason = "maybe_missing_reasoning"
     return error

@@ -94,8 +94,7 @@ class EgressPlan:
 
     What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
-    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before. ``begins_turn``: the newest
-    question has no response yet.
+    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -116,7 +115,6 @@ class EgressPlan:
     hides_images: bool = False
     sends_images: bool = False
     sends_unanswered: bool = False
-    begins_turn: bool = False
     switches_off: bool = False
     cut_tokens: int = 0
 
@@ -135,13 +133,6 @@ class EgressPlan:
     def has_null_content(self) -> bool:
         """Whether a message with calls has null as its content, as OpenAI does it."""
         return any("content" in entry and entry["content"] is None for entry in self.entries)
-
-    @property
-    def has_loose_call_ids(self) -> bool:
-        """Whether a call has an id that not every service accepts."""
-        ids = [call["id"] for entry in self.entries for call in entry.get("tool_calls", ())]
-        ids += [entry["call_id"] for entry in self.entries if "call_id" in entry]
-        return not all(STRICTEST_IDS.fits(call_id) for call_id in ids)
 
     def digest(self) -> bytes:
         """Return a digest of the request: two plans with the same one ask the same."""
@@ -174,9 +165,6 @@ def plan_request(
     if refused.content:
         dialect = replace(dialect, empty_content="")
     history = read_history(events)
-    newest = history.turns[-1] if history.turns else None
-    if newest and newest.question_seq <= refused.tools:
-        dialect = replace(dialect, takes_tools=False)
     origin = Origin(target.api, target.model, target.provider)
     wire = FORMATS[target.api]
     selector = Selector(settings, dialect, wire, origin, refused)
@@ -191,7 +179,7 @@ def plan_request(
     )
     entries, repairs = write(turns)
     full = effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
-    if full > target.room and newest and newest.is_running:
+    if full > target.room and history.turns and history.turns[-1].is_running:
         turns = cut_results(turns, full - target.room)
         entries, repairs = write(turns)
         effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
@@ -230,7 +218,6 @@ def plan_request(
         sends_images=target.takes_images
         and any(file.is_image for turn in turns if not turn.hides_images for file in turn.attachments),
         sends_unanswered=selector.sends_unanswered,
-        begins_turn=newest is None or not newest.steps,
         switches_off=params.switches_off,
         sends_opaque=any(
             block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning

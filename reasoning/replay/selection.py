@@ -40,8 +40,7 @@ class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
     ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
-    (replay 10). ``tools`` are not offered for a question up to it, where the service did not say what it refused. Of
-    the others only whether they were refused counts: the message of the ``system`` (product 29),
+    (replay 10). Of the others only whether they were refused counts: the message of the ``system`` (product 29),
     ``call_ids`` in their form, and ``content``, a null beside calls, which take another form.
     """
 
@@ -51,7 +50,6 @@ class Refused(NamedTuple):
     system: int = 0
     call_ids: int = 0
     content: int = 0
-    tools: int = 0
 
 
 NOTHING_REFUSED = Refused()

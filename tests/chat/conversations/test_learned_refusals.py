@@ -49,26 +49,6 @@ async def test_service_that_refuses_tools_is_asked_again_without(upstream, conve
 
 
 @pytest.mark.spec("product 28")
-async def test_question_that_is_refused_without_a_reason_is_asked_without_tools(upstream, conversation):
-    upstream.script([{"content": "One.", "faults": [refusal("Unprocessable request")]}, {"content": "Two."}])
-
-    first, second = await ask(conversation), await ask(conversation, "And?")
-
-    assert (first.status, second.status) == (Turn.Status.COMPLETED, Turn.Status.COMPLETED)
-    assert offers_tools(upstream) == [True, False, True]
-
-
-@pytest.mark.spec("product 28")
-async def test_forbidden_request_is_not_repeated_without_tools(upstream, conversation):
-    upstream.script([{"content": "One.", "faults": [refusal("Region not served", 403)]}])
-
-    turn = await ask(conversation)
-
-    assert turn.status == Turn.Status.ERRORED
-    assert offers_tools(upstream) == [True]
-
-
-@pytest.mark.spec("product 28")
 async def test_refusal_of_tools_lapses_after_a_while(upstream, conversation):
     refused = refusal("model does not support tools")
     upstream.script([{"content": "One.", "faults": [refused]}])

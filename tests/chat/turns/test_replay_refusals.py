@@ -243,19 +243,6 @@ async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, i
     assert [message["content"] for message in calling] == [None, content, content]
 
 
-@pytest.mark.spec("product 30")
-async def test_ids_of_calls_are_changed_where_the_service_does_not_say_what_it_refuses(talk):
-    await talk.choose(KINDS["plain-model"])
-    refused = {"faults": [{"kind": "http_error", "status": 400, "message": "Bad request", "times": 2}]}
-
-    turn = await talk.ask(talk.step(), {**talk.answer(), **refused})
-
-    bodies = [request["body"]["messages"] for request in talk.upstream.requests()]
-    calls = [message["tool_calls"][0] for messages in bodies for message in messages if message.get("tool_calls")]
-    assert turn.status == "completed"
-    assert [len(call["id"]) == 9 for call in calls] == [False, False, True]
-
-
 @pytest.mark.spec("replay 2.10")
 async def test_broken_stream_is_not_retried(talk):
     await talk.choose(KINDS["plain-model"])
