@@ -176,7 +176,7 @@ def test_thinking_format_is_chosen_from_the_families(client):
     choices = dict(form.fields["thinking_format"].choices)
     assert list(choices) == ["", *THINKING_FORMATS]
     assert choices[""].startswith("automatic")
-    assert choices["mistral"] == "mistral (Magistral, Mistral Medium 3.5)"
+    assert choices["mistral"] == "mistral (Magistral, Ministral, Devstral, Mistral Medium 3.5)"
     assert client.post(ADD, FORM | {"thinking_format": "mistral"}).status_code == 302
     assert ModelProfile.objects.get().thinking_format == "mistral"
 
