@@ -25,7 +25,6 @@ _TEXT_FIELDS = ("content", "refusal", "text")
 # Fields of a delta that are neither thinking nor a signature.
 _PLAIN_FIELDS = frozenset({"role", "content", "text", "refusal", "tool_calls", "function_call", "name"})
 _WRAPPERS = ("data", "result")  # in which gateways put a chunk
-_FINISH_NAMES = ("finish_reason", "finishReason", "stop_reason")
 
 
 class OpenAIChatProvider(OpenAIService):
@@ -64,10 +63,7 @@ class ChatDecoder(ResponseDecoder):
     def read_event(self, chunk: dict[str, Any]) -> list[RawDelta]:
         """Return what a chunk holds."""
         if "choices" not in chunk:
-            inner = next(
-                (one for name in _WRAPPERS if isinstance(one := chunk.get(name), dict) and "choices" in one), None
-            )
-            chunk = inner or chunk
+            chunk = unwrapped(chunk)
         choices = dicts_in(chunk.get("choices"))
         if error := error_in(chunk, choices):
             raise failure_from_object(error, self._endpoint)
@@ -102,7 +98,7 @@ class ChatDecoder(ResponseDecoder):
             deltas += self._read_fields(new, is_repetition=bool(self._came))
             if message.get("content") or message.get("tool_calls"):
                 self._pending_end = self._pending_end or ""
-        reason = next((found for key in _FINISH_NAMES if (found := choice.get(key))), None)
+        reason = choice.get("finish_reason") or choice.get("finishReason") or choice.get("stop_reason")
         if reason and (name := finish_name(reason)):
             # An unknown one may come with every chunk.
             if read_finish_reason(name) is None:
@@ -218,6 +214,12 @@ OTHER_THINKING: dict[str, Any] = {
 }
 _TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
+
+
+def unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return the chunk that a gateway has put into another object; ``chunk`` itself where there is none."""
+    inner = (chunk.get(name) for name in _WRAPPERS)
+    return next((one for one in inner if isinstance(one, dict) and "choices" in one), chunk)
 
 
 def plain_name(name: str) -> str:
