@@ -226,19 +226,20 @@ def has_words(run: str) -> bool:
 
 def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
-    if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
-        return False
-    if is_named_public(found) or is_encoded_sentence(run):
-        return False
     start = run[:128]
-    if _NAMED_DIGEST.fullmatch(run) or has_words(start) or is_in_path(found.string, found.start()):
+    if start.islower() or class_changes(start) < (0.45 if len(run) < 28 else 0.4):
         return False
     lower, upper, count = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
-    if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45:
+    if lower < 4 or upper < 4 or not 1 <= count <= len(start) * 0.45 or has_words(start):
         return False
     piece = longest_piece(start)
-    return (
-        len(piece) >= 16 and any(map(str.isdigit, piece)) and class_changes(start) >= (0.45 if len(run) < 28 else 0.4)
+    if len(piece) < 16 or not any(map(str.isdigit, piece)) or _NAMED_DIGEST.fullmatch(run) or _PUBLIC_ID.match(run):
+        return False
+    return not (
+        _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12)
+        or is_named_public(found)
+        or is_encoded_sentence(run)
+        or is_in_path(found.string, found.start())
     )
 
 
