@@ -70,7 +70,8 @@ def find_in_tables(
                     first = line.start() + place + cell.index(value)
                     yield first, first + len(value), kind
         else:
-            named = named or private_columns(cells, own_delimiter, kind_of_column)
+            if columns and delimiter:
+                named = private_columns(cells, own_delimiter, kind_of_column)
             columns = named if is_heading or own_delimiter != "|" else {}
             delimiter = own_delimiter
     yield from find_in_inserts(text, start, kind_of_column, is_private)
