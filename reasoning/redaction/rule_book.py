@@ -101,11 +101,10 @@ class RuleBook:
         if _PLAIN_NUMBER.fullmatch(word):
             return []
         low = _ESCAPED_BREAK.sub("  ", lower_case(word))
-        places = [
-            (trigger, one)
-            for one in (*_LETTERS.finditer(low), *_PART_OF_NAME.finditer(word))
-            for trigger in self._by_word.get(one.group().lower(), ())  # "contactPhone" has the trigger "phone"
-        ]
+        names = [*_LETTERS.finditer(low)]
+        if low != word:  # "contactPhone" has the trigger "phone"
+            names += _PART_OF_NAME.finditer(word)
+        places = [(trigger, one) for one in names for trigger in self._by_word.get(one.group().lower(), ())]
         if self._stem.search(low):
             places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
         signs = set(word)

@@ -171,24 +171,28 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
     for word in _NAME.finditer(text, start):
         if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
+        is_header = _HEADER.match(text, word.start()) is not None  # whose value has a rule of its own
+        stated = None if is_header else _IS_VALUE.match(text, word.end())
+        behind = _THEN_VALUE.match(text, word.end())
+        if not stated and (not behind or strip_punctuation(behind["value"]).isalpha()):
+            continue  # as most names
         # Other words before the name may be gone by now.
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
             continue
-        is_header = _HEADER.match(text, word.start()) is not None  # whose value has a rule of its own
-        if not is_header and (found := _IS_VALUE.match(text, word.end())):
-            start, value = found.start("value"), strip_punctuation(found["value"])
+        if stated:
+            start, value = stated.start("value"), strip_punctuation(stated["value"])
             if is_on_next_line(text, word.end(), start, start + len(value), value):
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
-            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, found, value)):
+            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
                 continue
-            elif not is_inert(value) and is_stated_value(name, value, quoted=bool(found["open"].strip("("))):
+            elif not is_inert(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
                 yield Span(start, start + len(value))
-        if found := _THEN_VALUE.match(text, word.end()):
-            start, value = found.start("value"), strip_punctuation(found["value"])
+        if behind:
+            start, value = behind.start("value"), strip_punctuation(behind["value"])
             if (
                 is_value_behind_name(name, value)
                 and not is_on_next_line(text, word.end(), start, start + len(value), value)

@@ -410,7 +410,8 @@ TRIGGERS = (
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
-        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|content-md5|(?:next|page|continuation)[a-z_-]{0,12}token",
+        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
+        r"|continuation[a-z_-]{0,12}token",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),
