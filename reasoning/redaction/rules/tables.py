@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Rule, Span, Trigger
@@ -108,10 +108,14 @@ def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[
     What is to the left of a name may not be held any more, or a mask by now.
     """
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" or cells[0][1].startswith('"') else _COLUMN_NAME
-    if delimiter == ",":
-        cells = [*takewhile(lambda cell: not _PART_OF_SENTENCE.match(cell[1]), cells)]
-    names = takewhile(pattern.fullmatch, (name.strip(_CELL_MARKUP) for _, name in cells))
-    return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
+    columns = {}
+    for number, (_place, cell) in enumerate(cells):
+        name = cell.strip(_CELL_MARKUP)
+        if not pattern.fullmatch(name) or (delimiter == "," and _PART_OF_SENTENCE.match(cell)):
+            break
+        if kind := kind_of_column(name):
+            columns[number] = kind
+    return columns
 
 
 def find_secret_cells(text: str, start: int) -> Iterator[Span]:
