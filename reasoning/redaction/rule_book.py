@@ -130,8 +130,9 @@ class RuleBook:
                 places[names] = joined([window[:2] for window in windows if window.name in names])
             for start, end in places[names]:
                 if rule.needs is None or rule.needs.search(text, start, end):
-                    masked = (whole_secret(text, span) for span in rule.find(text[:end], start))
-                    found += [span._replace(rule=rule.name) for span in masked if span]
+                    for span in rule.find(text[:end], start):
+                        if masked := whole_secret(text, span):
+                            found.append(masked._replace(rule=rule.name))
         return merge_spans(found) if found else found
 
     def _rules_of(self, names: frozenset[str]) -> list[tuple[Rule, frozenset[str]]]:

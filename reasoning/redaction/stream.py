@@ -250,10 +250,12 @@ class StreamRedactor:
                 group_end = end
             if 0 < group_end <= word_start:
                 break
-            ends.append(self._end_of(one, limit))
-            end = max(end, ends[-1])
-            if end == limit and not is_complete:
+            window_end = self._end_of(one, limit)
+            if window_end == limit and not is_complete:
                 return None
+            ends.append(window_end)
+            if window_end > end:
+                end = window_end
         if whole_words(self._held, end, limit) == limit and not is_complete:
             return None
         return self._windows([(self._open_triggers.popleft(), end) for end in ends], limit)
@@ -262,10 +264,11 @@ class StreamRedactor:
         """Return the windows of triggers in which a rule may find something; what overlaps is one window."""
         spans_of: dict[Trigger, list[tuple[int, int]]] = {}
         for one, end in ends:
-            spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._offset, 0), end))
+            if one.trigger.name in self._book.rule_triggers:
+                spans_of.setdefault(one.trigger, []).append((max(one.word_start - self._offset, 0), end))
         windows = []
         for trigger, spans in spans_of.items():
-            for start, end in joined(spans) if trigger.name in self._book.rule_triggers else ():
+            for start, end in joined(spans):
                 if not trigger.needs or trigger.needs.search(self._held, start, end):
                     windows.append(Window(start, whole_words(self._held, end, limit), trigger.name))
         return sorted(windows)
