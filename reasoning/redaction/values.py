@@ -29,7 +29,8 @@ def lower_case(text: str) -> str:
 WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # What other programs write in place of a secret.
-_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
+OPEN_MASK = "[redacted"
+_MASKS = (OPEN_MASK, "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
 # Values that tutorials and default settings share: whoever reads one learns nothing of a person's.
 _SAMPLES = wordset(
     """

@@ -23,6 +23,7 @@ from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_r
 from reasoning.redaction.values import (
     JOINED_NAMES,
     MIXED_SIGN,
+    OPEN_MASK,
     is_address,
     is_chip_port,
     is_expression,
@@ -174,7 +175,8 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         is_header = _HEADER.match(text, word.start()) is not None  # whose value has a rule of its own
         stated = None if is_header else _IS_VALUE.match(text, word.end())
         behind = _THEN_VALUE.match(text, word.end())
-        if not stated and (not behind or strip_punctuation(behind["value"]).isalpha()):
+        is_stated = stated and not stated["value"].startswith(OPEN_MASK)
+        if not is_stated and (not behind or strip_punctuation(behind["value"]).isalpha()):
             continue  # as most names
         # Other words before the name may be gone by now.
         qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())

@@ -28,6 +28,7 @@ from reasoning.redaction.values import (
     ESCAPED_BREAK,
     MAX_ARN_CHARS,
     NEXT_NAME,
+    OPEN_MASK,
     WEAK_MIN_CHARS,
     is_address,
     is_chip_port,
@@ -166,6 +167,8 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
 
 def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
+    if text.startswith(OPEN_MASK, start):
+        return None
     if "\n" in lead["open"] and NEXT_NAME.match(text, start):
         return None  # an empty value
     # The next line of a table is judged by find_in_tables.
