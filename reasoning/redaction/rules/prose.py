@@ -351,7 +351,7 @@ RULES: Final = (
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
         r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
-        needs=r"(?s:(?:[Cc](?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN).{1,64}?\d{3})",
+        needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN).{1,64}?\d{3})",
     ),
     pattern_rule(
         "code before its name",

@@ -532,6 +532,7 @@ RULES = (
         # CREATE USER … IDENTIFIED BY '…' of SQL; ConvertTo-SecureString "…" of PowerShell.
         r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}"
         r"[\"'](?P<value>[^\"'\n]{1,256}+)",
+        needs=r"[yYgG]\s{1,4}[\"']",
     ),
     pattern_rule(
         "password file",
@@ -575,6 +576,7 @@ RULES = (
             and not is_variable(value)
             and not (value.isalpha() and value.isupper())  # the name of the argument
         ),
+        needs="-",
     ),
     pattern_rule(
         "XML element",
@@ -599,6 +601,7 @@ RULES = (
         r"(?:(?<=[\"'],)|\s)\s{0,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
         r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
+        needs="val|Val|content|data|body",
     ),
     pattern_rule(
         "block with a value",

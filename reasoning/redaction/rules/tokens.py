@@ -333,6 +333,7 @@ RULES = (
         ("REMOTE={key}", "https://docs.google.com/document/d/1YpPRirULPQZwLZy-7__OQuc6ScyzMWGycB5BORe29TTl/edit"),
         _DENSE_RUN.pattern,
         accept=is_unlabelled_key,
+        needs="[A-Z]",
     ),
     pattern_rule(
         "random run behind a prefix",
@@ -342,6 +343,7 @@ RULES = (
         rf"(?<![A-Za-z0-9_\-./]){ESCAPED_BREAK}(?P<value>(?P<prefix>[A-Za-z][A-Za-z0-9]{{0,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}[_.-])"
         r"(?P<body>(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+))(?![./]?\w))",
         accept=is_prefixed_key,
+        needs=r"[_.\-][A-Za-z0-9]{8}",
     ),
     pattern_rule(
         "percent-encoded token",
