@@ -67,15 +67,14 @@ class RuleBook:
         self.rule_triggers = frozenset().union(*(rule.triggers for rule in self._rules))
         self._by_word: dict[str, list[Trigger]] = {}
         self._stems: list[tuple[re.Pattern[str], Trigger]] = []
-        self._shapes: dict[frozenset[str], list[tuple[re.Pattern[str], Trigger]]] = {}  # by their marks
+        self._shapes: list[tuple[frozenset[str], re.Pattern[str], Trigger]] = []  # with their marks
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                shapes = self._shapes.setdefault(frozenset(trigger.marks), [])
-                shapes.append((re.compile(trigger.shape), trigger))
+                self._shapes.append((frozenset(trigger.marks), re.compile(trigger.shape), trigger))
         # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
@@ -108,9 +107,9 @@ class RuleBook:
         if self._stem.search(low):
             places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
         signs = set(word)
-        for marks, shapes in self._shapes.items():
+        for marks, shape, trigger in self._shapes:
             if not marks.isdisjoint(signs):
-                places += [(trigger, one) for shape, trigger in shapes for one in shape.finditer(word)]
+                places += [(trigger, one) for one in shape.finditer(word)]
         last: dict[Trigger, tuple[int, int]] = {}
         for trigger, one in places:
             last[trigger] = max(last.get(trigger, (0, 0)), one.span())
