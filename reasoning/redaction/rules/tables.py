@@ -58,6 +58,8 @@ def find_in_tables(
             columns = {}  # a blank line ends a table
         cells, own_delimiter = split_cells(line.group())
         named = {} if columns and delimiter else private_columns(cells, own_delimiter, kind_of_column)
+        if not columns and not named:
+            continue
         is_heading = own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
         # Where a line of one name is followed by one that names columns, it was no heading.
         is_row = own_delimiter and delimiter in ("", own_delimiter) and not (is_heading or (named and len(cells) > 1))
