@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.chat import CHAT
 from reasoning.services.finish_reasons import read_finish_reason
-from reasoning.services.signatures import signatures_in
+from reasoning.services.signatures import is_opaque, is_thought, merge_blocks, signatures_in
 from reasoning.stream.normalizer import NATIVE_FIELDS
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class ChatDecoder(ResponseDecoder):
         self._model = ""
         self._choice_index: Any = None  # of the alternative that is read: the first that comes
         self._came: set[str] = set()  # fields that had something in a delta
+        self._thoughts: list[Any] = []  # among the parts of a content, that are not signed yet
         self._thinking_field = ""  # under which the response began to think
         self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
@@ -147,11 +148,7 @@ class ChatDecoder(ResponseDecoder):
             if fields:
                 deltas.append(RawFields(fields))
                 fields = {}
-            for part in content if isinstance(content, list) else [content]:
-                text = part_text(part, has_native=has_native)
-                if text:
-                    self._has_text = self._has_text or "content" in text
-                    deltas.append(RawFields(text))
+            deltas += self._read_parts(content if isinstance(content, list) else [content], has_native=has_native)
         elif spoken := content if isinstance(content, str) else number_text(content):
             fields["content"] = spoken
             self._has_text = True
@@ -165,6 +162,17 @@ class ChatDecoder(ResponseDecoder):
         if fields:
             deltas.append(RawFields(fields))
         return deltas
+
+    def _read_parts(self, parts: list[Any], *, has_native: bool) -> Iterator[RawFields]:
+        for part in parts:
+            if is_thought(part):
+                self._thoughts = merge_blocks(self._thoughts, [part])
+                if is_opaque("content", part):  # what signs a thought comes last
+                    yield RawFields({"signatures": {"content": self._thoughts}})
+                    self._thoughts = []
+            if text := part_text(part, has_native=has_native):
+                self._has_text = self._has_text or "content" in text
+                yield RawFields(text)
 
     def _thinking_in(self, source: dict[str, Any]) -> dict[str, Any]:
         """Return thinking under its usual names; what has another name or form as ``reasoning_content``.

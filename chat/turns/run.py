@@ -279,6 +279,7 @@ class TurnRun:
             starts_in_reasoning=provider.starts_in_reasoning,
             thinking_format=self.started.choice.thinking_format,
             before=self.started.before,
+            tool_names=self.started.choice.tools.keys(),
             limits=TurnLimits(
                 answer_bytes=settings.MAX_ANSWER_BYTES,
                 thinking_bytes=settings.MAX_THINKING_BYTES,

@@ -33,9 +33,12 @@ FIELDS = (
     SignatureField("provideroptions", dict, {"provider_options": {"google": {"thoughtSignature": "c2ln"}}}),
     SignatureField("thinking", dict, {"thinking": {"content": "Hm.", "signature": "c2ln"}}),
     SignatureField("reasoning", dict, {"reasoning": {"text": "Hm.", "encrypted": "c2ln"}}),
+    SignatureField("signature", str, {"metadata": {"thought_signature": "c2ln"}}),  # in an object of any name
     SignatureField("thinkingblocks", list, {"thinking_blocks": [{"thinking": "Hm.", "signature": "c2ln"}]}),  # LiteLLM
 )
-_PLAIN_NAMES = frozenset({"reasoningdetails", "toolcalls", "content"})  # that have a place of their own
+# Fields that have a place of their own, and a model's own arguments.
+_PLAIN_NAMES = frozenset({"reasoningdetails", "toolcalls", "content", "function", "arguments", "parameters", "input"})
+_THOUGHT_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 _TEXT_NAMES = frozenset({"thinking", "text", "content", "reasoning", "reasoning_content", "summary"})
 _NO_LETTER = re.compile(r"[^a-z]+")
 _MAX_DEPTH = 8
@@ -54,12 +57,23 @@ def signatures_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
     return {**signatures_in(call), **({"function": inner} if inner else {})}
 
 
-def is_signature(name: str, value: object) -> bool:
+def is_thought(part: object) -> bool:
+    """Say whether a part of a message's content is a thought: a service may sign it there."""
+    return isinstance(part, dict) and part.get("type") in _THOUGHT_PARTS
+
+
+def is_signature(name: str, value: object, depth: int = 0) -> bool:
     """Say whether a field is sent back as it came."""
     if value in _NOTHING or not isinstance(value, str | dict | list):
         return False
     plain = _NO_LETTER.sub("", name.lower())
-    return plain not in _PLAIN_NAMES and any(row.name in plain and isinstance(value, row.type) for row in FIELDS)
+    if plain in _PLAIN_NAMES or depth > _MAX_DEPTH:
+        return False
+    if any(row.name in plain and isinstance(value, row.type) for row in FIELDS):
+        return True
+    # An object of any name that holds one.
+    inner = value.items() if isinstance(value, dict) else ()
+    return any(is_signature(str(key), each, depth + 1) for key, each in inner)
 
 
 def is_opaque(name: str, value: object, depth: int = 0) -> bool:
@@ -88,7 +102,7 @@ def merge_signatures(old: Any, new: Any, *, name: str = "", depth: int = 0) -> A
     return new
 
 
-def merge_blocks(old: list[Any], new: list[Any], *, depth: int) -> list[Any]:
+def merge_blocks(old: list[Any], new: list[Any], *, depth: int = 0) -> list[Any]:
     """Return two lists of blocks as one. A piece continues the block of its index.
 
     Without an index it continues the last block, if that has the same type and no signature, which ends a block.

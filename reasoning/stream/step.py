@@ -128,7 +128,9 @@ class StepMachine:
         self._remove_repeats()
         # A stream that was cut or stopped runs no call. A response that reached its limit runs none if the arguments of
         # one aren't JSON (product 32).
-        calls = {} if partial else self._tool_calls.finish(turn_id=self._turn.turn_id, step=self.number)
+        turn = self._turn
+        finish = self._tool_calls.finish
+        calls = {} if partial else finish(turn_id=turn.turn_id, step=self.number, offered=turn.tool_names)
         if self._finish_reason in CUT_SHORT and is_cut_off(calls.values()):
             calls = {}
         # An item or a signature of an answer that was cut is incomplete, and its service refuses it.

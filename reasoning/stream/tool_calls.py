@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,24 +22,25 @@ from reasoning.services.signatures import merge_signatures, signatures_of_call
 from reasoning.stream.limits import utf8_bytes
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
-# What gateways and models put before the name of a tool, with an example.
+# What gateways and models put before the name of a tool, with a separator, and an example.
 NAME_PREFIXES = {
-    "functions.": "functions.search",  # gpt-oss, Kimi
-    "functions:": "functions:search",
-    "functions/": "functions/search",
-    "function.": "function.search",
-    "function:": "function:search",
-    "api.": "api.search",
-    "tools.": "tools.search",
-    "tool.": "tool.search",
-    "to=functions.": "to=functions.search",  # gpt-oss
-    "default_api.": "default_api.search",  # Gemini
-    "default_api:": "default_api:search",
+    "functions": "functions.search",  # gpt-oss, Kimi
+    "function": "function:search",
+    "api": "api.search",
+    "tools": "tools/search",
+    "tool": "tool_search",
+    "to=functions": "to=functions.search",  # gpt-oss
+    "default_api": "default_api:search",  # Gemini
+    "mcp": "mcp__search",
 }
+# Also a name that no tool has may be dotted so.
+_DOTTED = re.compile(rf"(?:{'|'.join(NAME_PREFIXES)})(?:[.:/]+)(?=\w)")
+_PREFIX = re.compile(rf"(?:{'|'.join(NAME_PREFIXES)})(?:[.:/_-]+)(?=\w)", re.IGNORECASE)
 # Behind a name: a mark of a template, ``search<|channel|>commentary``, or the number of a call, ``search:0`` (Kimi).
-_LEAKED_END = re.compile(r"<.*|:\d+\s*\Z|\(\)\s*\Z", re.DOTALL)
+_LEAKED_END = re.compile(r"(?<=.)<.*|:\d+\s*\Z|\(\)\s*\Z", re.DOTALL)
 _LEAKED_START = re.compile(r".*\bto=(?=functions\.)", re.DOTALL)  # assistant<|channel|>commentary to=functions.search
 
+_SEPARATORS = re.compile(r"[\W_]+")
 _ARGUMENTS = ("arguments", "parameters", "input")  # Llama's and Anthropic's names behind gateways
 _NUMBER = re.compile(r"[0-9]{1,6}")  # an index that a service has quoted
 _MAX_NAME_CHARS = 1_000  # longer than any tool's: pieces are no longer joined
@@ -157,15 +158,19 @@ class ToolCallAssembler:
         self.longest_bytes = max(self.longest_bytes, call.bytes)
         return is_new
 
-    def finish(self, *, turn_id: str, step: int) -> dict[int, ToolCall]:
-        """Return the calls by index, each under an id of its own: ours where none came or it was used before."""
+    def finish(self, *, turn_id: str, step: int, offered: Collection[str] = ()) -> dict[int, ToolCall]:
+        """Return the calls by index, each under an id of its own: ours where none came or it was used before.
+
+        ``offered``: the names of all tools that the model may call.
+        """
         used = {""}
         finished: dict[int, ToolCall] = {}
         for index, call in sorted(self._calls.items()):
             # Derived, not random: the same deltas give the same events.
             call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
             used.add(call_id)
-            name, arguments = mask_private(tool_name(call.name)), join_arguments(call.arguments)
+            name = mask_private(offered_name(tool_name(call.name), offered))
+            arguments = join_arguments(call.arguments)
             finished[index] = ToolCall(call_id=call_id, name=name, arguments=arguments, step=step)
         return finished
 
@@ -177,9 +182,24 @@ def is_cut_off(calls: Iterable[ToolCall]) -> bool:
 
 def tool_name(name: str) -> str:
     """Return a name without what leaks from a template: a prefix, and a control token or a number behind it."""
-    name = _LEAKED_END.sub("", _LEAKED_START.sub("", name)).strip(" \t\r\n`'\"")
-    prefix = next((prefix for prefix in NAME_PREFIXES if name.startswith(prefix) and name != prefix), "")
-    return name[len(prefix) :]
+    name = _LEAKED_END.sub("", _LEAKED_START.sub("", name)).strip(" \t\r\n`'\"<>")
+    return _DOTTED.sub("", name, count=1) if _DOTTED.match(name) else name
+
+
+def offered_name(name: str, offered: Collection[str]) -> str:
+    """Return the offered tool that a name certainly means; the name itself where that is none, or could be several.
+
+    Models write names in another case, with other separators, with a prefix or twice.
+    """
+    if name in offered:
+        return name
+    meant = {_letters(name), _letters(_PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name)}
+    found = [tool for tool in offered if not meant.isdisjoint({_letters(tool), _letters(tool) * 2})]
+    return found[0] if len(found) == 1 else name
+
+
+def _letters(name: str) -> str:
+    return _SEPARATORS.sub("", name).casefold()
 
 
 def mappings_in(value: object) -> Iterator[Mapping[str, Any]]:

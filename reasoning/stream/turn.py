@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -67,6 +67,7 @@ class TurnMachine:
 
     ``begin_step`` starts a provider response, which is fed and ended; then ``tool_finished`` for each of its calls. A
     turn that ends without an answer ends with ``closing_events``. ``room.reached`` names the limit that was passed.
+    ``tool_names``: the tools that its model may call.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class TurnMachine:
         thinking_format: str = "",
         limits: TurnLimits | None = None,
         before: EndedPart | None = None,
+        tool_names: Collection[str] = (),
     ) -> None:
         self.turn_id, self.model, self.provider = turn_id, model, provider
+        self.tool_names = tool_names
         self.family = find_thinking_format(model, thinking_format)
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning

@@ -98,6 +98,17 @@ def test_signature_is_sent_on_its_call():
     assert [call.get("extra_content") for call in sent] == [SIGNED["extra_content"], None]
 
 
+@pytest.mark.spec("product 38")
+def test_signed_thoughts_of_a_content_are_sent_in_front_of_its_text():
+    thoughts = [{"type": "thinking", "thinking": "Hm.", "signature": "S"}]
+    events = loop(Reasoning(kind="signature", item={"message": {"content": thoughts}}, step=0, **MADE))
+    said = AssistantMessage(text="I look.", step=0)
+    alone, spoken = (body("", *numbered(each)) for each in (events, [*events[:2], said, *events[2:]]))
+
+    assert alone["messages"][1]["content"] == thoughts
+    assert spoken["messages"][1]["content"] == [*thoughts, {"type": "text", "text": "I look."}]
+
+
 @pytest.mark.parametrize(
     ("dialect", "settings", "sent"),
     [

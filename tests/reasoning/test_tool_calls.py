@@ -21,8 +21,8 @@ def piece(arguments: str = "", call_id: str = "", name: str = "", **more: Any) -
     return {"index": 0, "id": call_id, "function": {"name": name, "arguments": arguments}, **more}
 
 
-def step(*pieces: dict[str, Any], finish: str = "tool_calls", message: Any = None) -> StepOutcome:
-    machine = TurnMachine(turn_id="0123456789", model="m", provider="p", system_prompt="")
+def step(*pieces: dict[str, Any], finish: str = "tool_calls", message: Any = None, offered: Any = ()) -> StepOutcome:
+    machine = TurnMachine(turn_id="0123456789", model="m", provider="p", system_prompt="", tool_names=offered)
     running = machine.begin_step()
     for each in message or ():
         running.feed(RawFields({"signatures": each}))
@@ -97,7 +97,9 @@ def test_mark_inside_of_valid_arguments_stays(mark):
 @pytest.mark.parametrize(
     "name",
     [
-        *NAME_PREFIXES.values(),
+        *(example for example in NAME_PREFIXES.values() if "_search" not in example),
+        "functions::search",
+        "<search>",
         "search<|channel|>commentary",
         "search</function",
         "functions.search:0",
@@ -109,6 +111,28 @@ def test_mark_inside_of_valid_arguments_stays(mark):
 )
 def test_name_is_what_the_tool_is_called(name):
     assert [call.name for call in step(piece("{}", "c1", name)).calls] == ["search"]
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        *((example.replace("search", "searchFilings"), "searchFilings") for example in NAME_PREFIXES.values()),
+        ("SearchFilings", "searchFilings"),
+        ("search_filings", "searchFilings"),
+        ("search-filings", "searchFilings"),
+        ("searchFilingssearchFilings", "searchFilings"),
+        ("mcp__search_filings", "searchFilings"),
+        ("tool_run", "tool_run"),  # the tool of that name, not the one called run
+        ("READ_FILE", "READ_FILE"),  # two tools are called so
+        ("filings", "filings"),
+        ("other.searchFilings", "other.searchFilings"),
+        ("", ""),
+    ],
+)
+def test_name_that_means_one_offered_tool_is_its_name(name, called):
+    offered = ("searchFilings", "tool_run", "run", "readFile", "read_file")
+
+    assert [call.name for call in step(piece("{}", "c1", name), offered=offered).calls] == [called]
 
 
 @pytest.mark.parametrize(

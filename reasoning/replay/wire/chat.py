@@ -45,7 +45,7 @@ _FIELDS = {
 # Of a call, and of a message: what the service may not overwrite with what it added.
 _CALL_KEYS = frozenset({"call_id", "id", "type", "index"})
 _JOINED = ("text", "summary", "data")
-_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls"})
+_MESSAGE_KEYS = frozenset({"role", "tool_calls"})
 _ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
 _SWITCH_VALUES = ("none", "medium")  # efforts that mean no more than off and on
 
@@ -89,19 +89,22 @@ class ChatFormat(WireFormat):
         for call in step.calls:
             is_replaced = replaces_all or needs_stand_in(call)
             call_id = call_ids.take(call, is_replaced=is_replaced, is_own=selected.is_running)
-            signature = signatures.get(call.call_id, {})
+            added = signatures.get(call.call_id, {})
             function = {
-                **signature.get("function", {}),
+                **added.get("function", {}),
                 "name": wire_name(call),
                 "arguments": wire_arguments(call),
             }
-            sent = {**signature, "id": call_id, "type": "function", "function": function}
+            sent = {**added, "id": call_id, "type": "function", "function": function}
             message.setdefault("tool_calls", []).append(sent)
             results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
         thinking = reasoning_fields(step, dialect)
         if not thinking and selected.placeholder:
             thinking = {thinking_field(dialect.text_field): selected.placeholder}
-        return [{**thinking, **message_signature(step), **message}, *results]
+        signature = message_signature(step)
+        if thoughts := signature.pop("content", None):  # they precede the text, as they came
+            message["content"] = [*thoughts, *self.content_parts(content)]
+        return [{**thinking, **signature, **message}, *results]
 
     def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         return repair_messages(entries)

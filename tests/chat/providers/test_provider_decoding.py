@@ -361,6 +361,25 @@ def test_signature_of_a_message_is_passed_on(field):
     assert found[0].fields["signatures"] == field.example
 
 
+@pytest.mark.spec("product 38")
+def test_signed_thoughts_among_the_parts_of_a_content_are_passed_on():
+    pieces = [
+        {"type": "thinking", "thinking": "H"},
+        {"type": "thinking", "thinking": "m."},
+        {"type": "thinking", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "c2ln"},
+    ]
+    found = decoded(*(chunk({"content": [each]}) for each in pieces), chunk({"content": "so"}))
+
+    assert [each.fields for each in found] == [
+        {"thinking": "H"},
+        {"thinking": "m."},
+        {"signatures": {"content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]}},
+        {"signatures": {"content": [pieces[-1]]}},
+        {"content": "so"},
+    ]
+
+
 @pytest.mark.spec("product 32")
 @pytest.mark.parametrize(
     ("name", "delta", "end"),
