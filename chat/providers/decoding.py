@@ -193,7 +193,7 @@ class ResponseDecoder:
         self.has_read = False
         self._endpoint = endpoint
         self._usage: RawUsage | None = None
-        self._has_text = self._has_calls = False
+        self._has_text = self._has_calls = self._is_cut = False
         self.failure: ProviderError | None = None  # that a finish reason named; not raised, for text may come with it
 
     def read_event(self, event: dict[str, Any]) -> Iterable[RawDelta]:
@@ -240,12 +240,15 @@ class ResponseDecoder:
         return (usage,) if usage is not None else ()
 
     def end(self, name: str, model: str) -> Sequence[RawEnd]:
-        """End the response, once, in our word for the service's finish reason. Product 32."""
-        if self.ended:
-            return ()
-        self.ended = True
-        came = self._has_text or self._has_calls
+        """End the response, once, in our word for the service's finish reason. Product 32.
+
+        A second reason counts where it says that the answer isn't complete after all.
+        """
         reason = read_finish_reason(name)
+        if self.ended and (self.failure or self._is_cut or reason not in ("length", "content_filter", "error")):
+            return ()
+        self.ended, self._is_cut = True, reason in ("length", "content_filter")
+        came = self._has_text or self._has_calls
         if reason is None:
             logger.warning("unknown finish reason", extra={"finish_reason": name[:_MAX_REASON_CHARS]})
             reason = "error" if not came else "tool_calls" if self._has_calls else "stop"

@@ -38,15 +38,17 @@ _WHOLE_TEXTS = {
     "response.content_part.done": "part",
 }
 _ARGUMENTS = {"response.function_call_arguments.delta": "delta", "response.function_call_arguments.done": "arguments"}
-_FINAL_EVENTS = (
-    "response.completed",
-    "response.done",
-    "response.incomplete",
-    "response.failed",
-    "response.cancelled",
-)
+# Each with the status of its response, which some gateways leave out.
+_FINAL_EVENTS = {
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
+}
 _OPAQUE_ITEMS = ("reasoning", "compaction")
 _MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
+_MAX_END_CHARS = 200  # of a message, that a late delta may repeat
 _MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
 MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered until its end
 
@@ -126,7 +128,12 @@ class ResponsesDecoder(ResponseDecoder):
         if reader := self._readers.get(kind):
             yield from reader(kind, event)
         elif kind in _FINAL_EVENTS:
-            yield from self._end(event.get("response"))
+            found = event.get("response")
+            response = found if isinstance(found, dict) else {}
+            stated = string_in(response, "status")
+            # A snapshot may be that of the beginning, or say less than the event about it.
+            is_worse = stated in ("incomplete", "failed", "cancelled") and _FINAL_EVENTS[kind] == "completed"
+            yield from self._end({**response, "status": stated if is_worse else _FINAL_EVENTS[kind]})
         elif kind == "error" or (event.get("error") and event.get("object") != "response"):
             raise failure_from_object(event, self._endpoint)
         elif event.get("object") == "response" or (not kind and isinstance(event.get("output"), list)):
@@ -163,8 +170,8 @@ class ResponsesDecoder(ResponseDecoder):
             return
         item_id, index, part = string_in(event, "item_id"), index_of(event), event.get("content_index")
         if field == "content":
-            message = self._messages.find(item_id, index)
-            if message.streamed.add(part, text):
+            message = None if self._messages.is_late(item_id, index, text) else self._messages.find(item_id, index)
+            if message and message.streamed.add(part, text):
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
         elif self._streamed[item_id or index, field].add(part, text):
@@ -269,9 +276,9 @@ class ResponsesDecoder(ResponseDecoder):
             self.ended = self.done = True
             yield RawEnd("length")
 
-    def _end(self, response: Any) -> Iterator[RawDelta]:
+    def _end(self, response: Mapping[str, Any]) -> Iterator[RawDelta]:
         """Read the final snapshot: items that had no done event, token counts, and how the response ended."""
-        if not isinstance(response, dict) or response.get("status") in ("queued", "in_progress"):
+        if response.get("status") in ("queued", "in_progress"):
             # A background response has nothing in it yet.
             return
         # Some gateways send the final event twice.
@@ -383,6 +390,7 @@ class MessageItem:
     is_done: bool = False
     is_empty: bool = True
     is_refusal: bool = False  # its newest part
+    end: str = ""  # of its text
     streamed: StreamedText = field(default_factory=StreamedText)
     held: list[str] = field(default_factory=list)
 
@@ -417,11 +425,18 @@ class MessageTexts:
         ended = (one for one in self._messages if not item_id and one.index == index != _NO_INDEX)
         return self._with_id(item_id) or self._with_index(index) or next(ended, None)
 
+    def is_late(self, item_id: str, index: int, text: str) -> bool:
+        """Say whether a delta under an id that nothing else has repeats the end of a message that is done."""
+        if not item_id or self._with_id(item_id):
+            return False
+        return any(one.is_done and one.index == index and one.end.endswith(text) for one in self._messages)
+
     def add(self, message: MessageItem, text: str, *, is_refusal: bool) -> Iterator[RawFields]:
         """Yield the text, or hold it until it is this message's turn."""
         if message.is_refusal != is_refusal and not message.is_empty:
             text = _PARAGRAPH_END + text
         message.is_empty, message.is_refusal = False, is_refusal
+        message.end = (message.end + text)[-_MAX_END_CHARS:]
         if message not in self._waiting:
             yield RawFields({"content": text}, message.number)
             return

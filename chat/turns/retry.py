@@ -30,7 +30,9 @@ MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
 _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
-_ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused"})
+_ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused", "include"})
+# Reasons of which the cause may be another one, once what they name is left out or was never sent.
+_VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "roles", "system_role", "images"})
 
 
 class Remedy(NamedTuple):
@@ -112,7 +114,7 @@ class RetryPolicy:
             if error.reason == lesson.reason and not lesson.is_respected(plan):
                 return Remedy("learn", lesson.fact)
         # Not counted: the next plan holds nothing of what was refused.
-        is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
+        is_unexplained = error.code == "refused" and error.reason in _VAGUE_REASONS
         if part := refused_part(error, plan, is_unexplained=is_unexplained):
             return Remedy("omit", part)
         # A proxy that limits the bytes of a request, and knows no context: images have the most of them.
@@ -164,13 +166,15 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     # A message of the system may be the one that is too many where roles must alternate.
     if plan.takes_system and error.reason in ("system_role", "roles"):
         return "system"
-    if error.reason == "call_ids":
+    if plan.has_loose_call_ids and error.reason == "call_ids":
         return "call_ids"
     if error.reason == "content" and plan.has_null_content:
         return "content"
+    if plan.sends_images and error.reason == "images":
+        return "images"
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"
-    if plan.sends_images and (error.reason == "images" or is_unexplained):
+    if plan.sends_images and is_unexplained:
         return "images"
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:

@@ -134,6 +134,13 @@ class EgressPlan:
         """Whether a message with calls has null as its content, as OpenAI does it."""
         return any("content" in entry and entry["content"] is None for entry in self.entries)
 
+    @property
+    def has_loose_call_ids(self) -> bool:
+        """Whether a call has an id that not every service accepts."""
+        ids = [call["id"] for entry in self.entries for call in entry.get("tool_calls", ())]
+        ids += [entry["call_id"] for entry in self.entries if "call_id" in entry]
+        return not all(STRICTEST_IDS.fits(call_id) for call_id in ids)
+
     def digest(self) -> bytes:
         """Return a digest of the request: two plans with the same one ask the same."""
         asked = (self.body, self.offers_tools, self.takes_system)

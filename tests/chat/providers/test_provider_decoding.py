@@ -353,6 +353,23 @@ def test_thinking_under_two_names_is_read_once(name, value):
     assert [delta.fields.get("reasoning_content") for delta in found] == ["Hm."]
 
 
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    ("first", "second", "last"),
+    [
+        ("stop", "content_filter", "content_filter"),
+        ("stop", "length", "length"),
+        ("length", "stop", "length"),
+        ("length", "content_filter", "length"),
+        ("tool_calls", "stop", "tool_calls"),
+    ],
+)
+def test_second_finish_reason_counts_where_it_is_worse(first, second, last):
+    found = decoded(chunk({"content": "so"}, first), chunk({}, second))
+
+    assert [each.finish_reason for each in found if isinstance(each, RawEnd)][-1] == last
+
+
 @pytest.mark.spec("product 38")
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: next(iter(field.example)))
 def test_signature_of_a_message_is_passed_on(field):

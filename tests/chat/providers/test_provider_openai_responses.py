@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers.base import ProviderRequest
+from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.connections import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider, ResponsesDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
@@ -335,6 +335,14 @@ def test_delta_behind_the_whole_text_adds_nothing(before, late):
     assert text(decoded(*before, *deltas, completed(MESSAGE))) == "So."
 
 
+@pytest.mark.parametrize("late", [("So.",), ("o.",)])
+def test_delta_under_another_id_that_repeats_a_message_adds_nothing(late):
+    done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
+    deltas = [{"type": "response.output_text.delta", **PART, "item_id": "x", "delta": piece} for piece in late]
+
+    assert text(decoded(done, *deltas, completed(MESSAGE))) == "So."
+
+
 def test_delta_behind_an_item_is_known_by_its_index():
     done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
 
@@ -406,3 +414,24 @@ def test_incomplete_response_says_why(details, reason):
     found = decoded(delta, completed(status="incomplete", incomplete_details=details))
 
     assert [each.finish_reason for each in found if isinstance(each, RawEnd)] == [reason]
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize("response", [None, {}, {"status": "in_progress"}, {"status": "completed"}])
+@pytest.mark.parametrize(("event", "reason"), [("completed", "stop"), ("done", "stop"), ("incomplete", "length")])
+def test_final_event_says_how_a_response_ended(event, reason, response):
+    delta = {"type": "response.output_text.delta", **PART, "delta": "So"}
+
+    found = decoded(delta, {"type": f"response.{event}", "response": response})
+
+    assert [each.finish_reason for each in found if isinstance(each, RawEnd)] == [reason]
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize("response", [None, {}, {"status": "completed"}])
+@pytest.mark.parametrize("event", ["failed", "cancelled"])
+def test_final_event_of_a_failure_is_one_without_a_status(event, response):
+    with pytest.raises(ProviderError) as caught:
+        decoded({"type": f"response.{event}", "response": response})
+
+    assert caught.value.code == "server_error"

@@ -243,6 +243,26 @@ async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, i
     assert [message["content"] for message in calling] == [None, content, content]
 
 
+@pytest.mark.spec("replay 10")
+@pytest.mark.parametrize(
+    ("said", "times"),
+    [
+        ("Encrypted content is not supported with this model.", 1),
+        ("Invalid 'input[1].id': 'rs1'. Expected an ID that begins with 'rs_'.", 2),  # the ids of calls first
+        ("Image content is not supported in input[1]", 1),  # there is none
+    ],
+)
+async def test_items_are_left_out_where_a_refusal_names_something_else(talk, said, times):
+    await talk.choose(KINDS["gpt-5-mini"])
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said, "times": times}]}
+
+    turns = [await talk.ask(talk.step(), {**talk.answer(), **refused}), await talk.ask(talk.answer())]
+
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert verdicts(talk) == ["accepted", *["fault"] * times, "accepted", "accepted"]
+    assert "rs_1" not in ids_sent(talk)[-1]
+
+
 @pytest.mark.spec("replay 2.10")
 async def test_broken_stream_is_not_retried(talk):
     await talk.choose(KINDS["plain-model"])
