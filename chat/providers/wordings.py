@@ -40,6 +40,7 @@ _CALL_ID = (
     r"|tool_calls\W{1,2}\d+\W{1,2}(?:id|function\W{1,2}name)\b|input\W{1,2}\d+\W{1,2}(?:id|call_id|name)\b)"
 )
 _CONTENT = r"(?<![\w-])contents?\b(?!\W?(?:type|policy|filter|length|management|moderation))"
+_NOT_OUTPUT = r"(?<!produced )(?<!generated )(?<!emitted )(?<!wrote )(?<!returned )"
 _TOO_LONG = r"(?:too (?:long|large|big)|over(?:flow|long))"
 _EXCEEDS = r"(?:exceed\w*|over the|beyond the|above the|(?:longer|larger|greater|more)(?: tokens)? than)"
 
@@ -171,8 +172,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"inputs?\W+tokens\W+max_(?:new_)?tokens\W+must be|inputs?\W+must have less than"
             r"|(?:input|prompt|total)(?: text)? (?:tokens?|length)(?: count|s)?\b.{0,60}(?:exceed|larger than|over the)"
             r"|(?:number|count|amount) of (?:input |prompt )?tokens\b.{0,40}(?:exceed|larger than|over the)"
-            r"|tokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
-            r"|range of input length should be|too many (?:\w+ ){0,2}(?:tokens|bytes)|max_seq_len|input length limit",
+            r"|(?<!rate of )\btokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
+            rf"|range of input length should be|{_NOT_OUTPUT}too many (?:\w+ ){{0,2}}(?:tokens|bytes)|max_seq_len"
+            r"|input length limit",
         ),
         (
             "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576).",
@@ -195,8 +197,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"\b(?:prompts?|inputs?|requests?|messages?|conversation|history)\b(?! \w*(?:image|file))[^.\n]{0,60}?"
             rf"\b{_EXCEEDS}\b(?! \w*(?:image|file))[^.\n]{{0,30}}?(?:\btokens?\b|\bcontext\b|\blength\b|n_ctx"
             r"|max_(?:seq|model|num|prompt|input|context)\w*)"
-            rf"|(?<!output )(?<!completion )(?<!new )\btokens\b[^.\n]{{0,40}}\b{_EXCEEDS}\b[^.\n]{{0,20}}\b(?:limit"
-            rf"|max)"
+            r"|(?<!output )(?<!completion )(?<!new )(?<!rate of )\btokens\b[^.\n]{0,40}"
+            rf"\b{_EXCEEDS}\b[^.\n]{{0,20}}\b(?:limit|max)"
             r"|\btoken (?:length|count|limit|size)s?\W+(?:is |was )?exceed|\bmax(?:imum)? tokens? (?:limit )?exceeded",
         ),
         (
@@ -233,6 +235,7 @@ WORDINGS: tuple[Wording, ...] = (
         "rate_limited",
         (
             r"per[ -](?:minute|min|day|hour|second)|\b(?:[tr]p[md]|qps)\b|rate.?limit|throttl"
+            r"|\brate of (?:\w+ )?(?:tokens|requests)|\b(?:daily|hourly) (?:\w+ )?limit\b"
             r"|too many (?:(?:concurrent|parallel|simultaneous) )?(?:requests|connections)"
             r"|\bconcurren\w+[ _](?:\w+ )?limit"
             r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
@@ -245,6 +248,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Concurrency limit exceeded for this key",
             "请求频率过高",
             "Open api qps request limit reached",  # Baidu
+            "Your rate of tokens exceeds the limit",
+            "You exceeded your daily token limit",
         ),
     ),
     Wording(
@@ -570,7 +575,8 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "system_role",
         (
-            r"\b(?:system|developer)[`'\"]?[ _](?:roles?|messages?|prompts?|instructions?)\b[^.\n]{0,40}?" + _NOT + r"|"
+            r"(?<!multiple )(?<!several )(?<!additional )(?<!two )\b(?:system|developer)[`'\"]?[ _]"
+            r"(?:roles?|messages?|prompts?|instructions?)\b[^.\n]{0,40}?" + _NOT + r"|"
             r"\broles?\W{1,4}(?:system|developer)\b[^.\n]{0,40}?" + _NOT + r"|" + _NOT + r"[^.\n]{0,30}?"
             r"\b(?:system|developer)\b[`'\"]? ?(?:roles?|messages?|prompts?|instructions?)\b"
             r"|\brole\W{1,3}(?:does not|doesn[’']t) support\W+(?:system|developer)\b"
@@ -670,6 +676,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\btools (?:must|should) (?:not be (?:set|sent)|be (?:empty|null|none|omitted|removed))"
             r"|\b(?:tools?|tool[ _](?:use|calls?|calling)) (?:is|are) (?:unavailable|invalid for)"
             r"|no (?:tool|function)[ -]?call(?! found)|only available for models with (?:tool|function)"
+            r"|\bstream(?:ing)?\b[^.\n]{0,30}\bnot\b[^.\n]{0,20}\b(?:with|when|while)\b[^.\n]{0,20}\b(?:tools?|functions?)\b"
             r"|not supported for\b[^.\n]{0,20}\bfunction[ -]?call|不支持\s?\S{0,6}(?:工具|函数|tool|function)",
         ),
         (
@@ -677,6 +684,7 @@ WORDINGS: tuple[Wording, ...] = (
             "No endpoints found that support tool use. To learn more about provider routing, visit: https://x.example",
             "tools param requires --jinja flag",
             "Cannot use tools with stream",
+            "Streaming is not supported when using tools",
             "The requested model does not have tool support",
             "This model has no tool calling capability",
             "this model is unable to call tools",
@@ -701,12 +709,10 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "tools",
         (
-            r"(?:not|n[’']t|no)\b(?: \w+){0,2} support(?:ed|ing)?(?: for)?(?: (?!parallel)\w+){0,3}[\s:\[({`'\"]+"
-            + _TOOLS
-            + r"|"
-            + _TOOLS
-            + r"[^.\n]{0,40}?"
-            + _NOT,
+            # What is not supported together with tools is something else.
+            r"(?:not|n[’']t|no)\b(?: \w+){0,2} support(?:ed|ing)?(?: for)?"
+            r"(?! (?:with|when|while|if|alongside|together|in combination)\b(?! this))"
+            r"(?: (?!parallel)\w+){0,3}[\s:\[({`'\"]+" + _TOOLS + r"|" + _TOOLS + r"[^.\n]{0,40}?" + _NOT,
         ),
         (
             "registry.ollama.ai/library/gemma:2b does not support tools",

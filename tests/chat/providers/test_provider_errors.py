@@ -277,6 +277,10 @@ ANSWERS: dict[str, list[tuple[int, Any, tuple[str, str]]]] = {
         (400, said("The model `kimi-k9` is not supported."), UNKNOWN),
         (400, said("Model kimi-k9 not supported"), UNKNOWN),
         (400, said("With this model streaming is not supported"), OTHER),
+        (400, said("response_format is not supported with tools"), OTHER),
+        (400, said("logprobs are not supported when tools are used"), OTHER),
+        (400, said("Multiple system messages are not supported"), OTHER),
+        (400, said("The model produced too many tokens"), OTHER),
         (400, said("For model `kimi-k9` the role system is not supported"), ("refused", "system_role")),
     ],
     "a proxy": [
