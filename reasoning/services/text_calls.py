@@ -34,14 +34,26 @@ CALL_MARKS = {
     "<seed:tool_call>": "Seed-OSS",
     "<longcat_tool_call>": "LongCat",
     "functools[": "Phi-4-mini",
+    "<|tool_calls_begin|>": "DeepSeek in ASCII letters",
+    "<|tool_calls|>": "Phi, Granite",
+    "<tools>": "Hermes, Qwen",
     "<tool_use>": "prompts written for Claude",
     "<toolcall>": "Nemotron",
 }
 # A call without a mark is the whole answer: its pattern, and an example.
+_JSON_CALL = (
+    r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"(?:name|tool|tool_name|function)"\s*:\s*"[\w.:-]+"\s*,'
+    r'\s*"(?:parameters|arguments|args|tool_input)"\s*:\s*\{.*\}\s*\}'
+)
 BARE_CALLS = (
-    (  # Llama 3, Granite
-        r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"name"\s*:\s*"[\w.:-]+"\s*,\s*"(?:parameters|arguments)"\s*:\s*\{.*\}\s*\}',
-        '{"name": "search", "parameters": {"query": "debt"}}',
+    (_JSON_CALL, '{"name": "search", "parameters": {"query": "debt"}}'),  # Llama 3, Granite
+    (
+        rf"```(?:json|tool|JSON)?\s*\[?\s*{_JSON_CALL}\s*\]?\s*```",
+        '```json\n{"name": "search", "arguments": {"query": "debt"}}\n```',
+    ),
+    (  # prompts of the ReAct kind
+        r"(?:Thought:.*\n)?\s*Action:[ \t]*[`\w.-]+[ \t]*\n\s*Action Input:.*",
+        'Action: search\nAction Input: {"query": "debt"}',
     ),
     (r"\[\w[\w.]*\(\w+=.*\)\]", '[search(query="debt")]'),  # Llama 4, OLMo
 )
