@@ -48,7 +48,6 @@ _FINAL_EVENTS = {
 }
 _OPAQUE_ITEMS = ("reasoning", "compaction")
 _MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
-_MAX_END_CHARS = 200  # of a message, that a late delta may repeat
 _MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
 MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered until its end
 
@@ -101,6 +100,7 @@ class ResponsesDecoder(ResponseDecoder):
         self._newest_call: CallItem | None = None
         self._call_count = 0
         self._items_bytes = 0
+        self._is_incomplete = False  # a message, by its own status
         self._ended_ids: set[str] = set()  # of responses whose final event came
         self._readers: Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[RawDelta]]] = {
             **dict.fromkeys(_TEXT_FIELDS, self._read_text),
@@ -170,8 +170,10 @@ class ResponsesDecoder(ResponseDecoder):
             return
         item_id, index, part = string_in(event, "item_id"), index_of(event), event.get("content_index")
         if field == "content":
-            message = None if self._messages.is_late(item_id, index, text) else self._messages.find(item_id, index)
-            if message and message.streamed.add(part, text):
+            if not (text := self._messages.without_repetition(item_id, index, text)):
+                return
+            message = self._messages.find(item_id, index)
+            if message.streamed.add(part, text):
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
         elif self._streamed[item_id or index, field].add(part, text):
@@ -201,6 +203,8 @@ class ResponsesDecoder(ResponseDecoder):
         if part is not event and part.get("type") not in ("output_text", "text", "refusal"):
             return  # thinking, which has events of its own
         text, refusal, index = string_in(part, "text"), string_in(part, "refusal"), event.get("content_index")
+        if self._messages.is_repeated(string_in(event, "item_id"), index_of(event), text or refusal):
+            return
         message = self._messages.find(string_in(event, "item_id"), index_of(event))
         # A delta without an index may have been of any part.
         is_new = message.is_empty or (index is not None and message.streamed.parts.keys().isdisjoint({index, None}))
@@ -242,16 +246,21 @@ class ResponsesDecoder(ResponseDecoder):
 
     def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawDelta]:
         """Collect a finished item, and emit those of its texts that didn't come in deltas."""
-        message = self._messages.find(string_in(item, "id"), index) if item.get("type") == "message" else None
+        is_message, item_id = item.get("type") == "message", string_in(item, "id")
+        texts = list(texts_of(item.get("content"), "output_text", "text", "refusal")) if is_message else []
+        whole = "".join(text for _kind, text in texts)
+        if is_message and self._messages.is_repeated(item_id, index, whole):
+            return
+        message = self._messages.find(item_id, index) if is_message else None
+        self._is_incomplete = self._is_incomplete or (is_message and item.get("status") == "incomplete")
         self._items.append((index, item, message))
         self._seen |= {index, string_in(item, "id") or index}
         if message is not None:
-            texts = list(texts_of(item.get("content"), "output_text", "text", "refusal"))
             for kind, text in texts if message.is_empty else ():
                 message.streamed.add(None, text)
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "refusal")
-            message.streamed.end("".join(text for _kind, text in texts))
+            message.streamed.end(whole)
             yield from self._messages.end(message)
         elif item.get("type") == "reasoning":
             summary = [text for _kind, text in texts_of(item.get("summary"), "summary_text")]
@@ -305,7 +314,7 @@ class ResponsesDecoder(ResponseDecoder):
             yield usage
         details = response.get("incomplete_details")
         reason = finish_name(details.get("reason")) if isinstance(details, dict) else ""
-        if response.get("status") == "incomplete":
+        if response.get("status") == "incomplete" or reason or self._is_incomplete:
             # It isn't complete, whatever the reason is called.
             reason = reason if reason and read_finish_reason(reason) not in (None, "stop", "tool_calls") else "length"
         else:
@@ -390,9 +399,15 @@ class MessageItem:
     is_done: bool = False
     is_empty: bool = True
     is_refusal: bool = False  # its newest part
-    end: str = ""  # of its text
+    texts: list[str] = field(default_factory=list)
     streamed: StreamedText = field(default_factory=StreamedText)
     held: list[str] = field(default_factory=list)
+
+    @property
+    def whole(self) -> str:
+        """Its text so far."""
+        self.texts[:] = ["".join(self.texts)]
+        return self.texts[0]
 
 
 class MessageTexts:
@@ -408,6 +423,7 @@ class MessageTexts:
         self._waiting: list[MessageItem] = []
         self._current: MessageItem | None = None
         self._held_chars = 0
+        self._repeated: dict[str, int] = {}  # how far a new id repeats a message, by that id
         self._trusts_index = True  # some services number every item 0, others change its id from event to event
 
     def announce(self, item_id: str, index: int) -> None:
@@ -425,18 +441,36 @@ class MessageTexts:
         ended = (one for one in self._messages if not item_id and one.index == index != _NO_INDEX)
         return self._with_id(item_id) or self._with_index(index) or next(ended, None)
 
-    def is_late(self, item_id: str, index: int, text: str) -> bool:
-        """Say whether a delta under an id that nothing else has repeats the end of a message that is done."""
+    def is_repeated(self, item_id: str, index: int, whole: str) -> bool:
+        """Say whether a whole text under a new id is that of the message at this index, which is done."""
+        return bool(whole) and any(one.whole == whole for one in self._done_at(item_id, index))
+
+    def without_repetition(self, item_id: str, index: int, text: str) -> str:
+        """Return a delta; nothing while those of a new id repeat a message that is done, from its start or its end.
+
+        Those that turn out to be of another message are returned with the first that differs.
+        """
+        for done in self._done_at(item_id, index):
+            whole = done.whole
+            at = self._repeated.get(item_id, len(whole) - len(text) if whole.endswith(text) else 0)
+            if whole.startswith(text, at):
+                self._repeated[item_id] = at + len(text)
+                return ""
+            return whole[:at] + text
+        return text
+
+    def _done_at(self, item_id: str, index: int) -> list[MessageItem]:
+        """Return the message at this index that is done, where the id is of none."""
         if not item_id or self._with_id(item_id):
-            return False
-        return any(one.is_done and one.index == index and one.end.endswith(text) for one in self._messages)
+            return []
+        return [one for one in self._messages if one.is_done and one.index == index][-1:]
 
     def add(self, message: MessageItem, text: str, *, is_refusal: bool) -> Iterator[RawFields]:
         """Yield the text, or hold it until it is this message's turn."""
         if message.is_refusal != is_refusal and not message.is_empty:
             text = _PARAGRAPH_END + text
         message.is_empty, message.is_refusal = False, is_refusal
-        message.end = (message.end + text)[-_MAX_END_CHARS:]
+        message.texts.append(text)
         if message not in self._waiting:
             yield RawFields({"content": text}, message.number)
             return

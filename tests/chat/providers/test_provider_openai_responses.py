@@ -335,12 +335,27 @@ def test_delta_behind_the_whole_text_adds_nothing(before, late):
     assert text(decoded(*before, *deltas, completed(MESSAGE))) == "So."
 
 
-@pytest.mark.parametrize("late", [("So.",), ("o.",)])
+@pytest.mark.parametrize("late", [("So.",), ("o.",), ("S", "o", ".")])
 def test_delta_under_another_id_that_repeats_a_message_adds_nothing(late):
     done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
     deltas = [{"type": "response.output_text.delta", **PART, "item_id": "x", "delta": piece} for piece in late]
 
     assert text(decoded(done, *deltas, completed(MESSAGE))) == "So."
+
+
+def test_message_that_begins_as_the_one_before_it_is_read_whole():
+    done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
+    deltas = [{"type": "response.output_text.delta", **PART, "item_id": "x", "delta": piece} for piece in ("S", "ome.")]
+
+    assert text(decoded(done, *deltas, completed())) == "So.Some."
+
+
+def test_message_that_is_repeated_under_another_id_is_read_once():
+    done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
+    again = {**done, "item": {**MESSAGE, "id": "x"}}
+    whole = {"type": "response.output_text.done", **PART, "item_id": "y", "text": "So."}
+
+    assert text(decoded(done, again, whole, completed())) == "So."
 
 
 def test_delta_behind_an_item_is_known_by_its_index():
@@ -425,6 +440,20 @@ def test_final_event_says_how_a_response_ended(event, reason, response):
     found = decoded(delta, {"type": f"response.{event}", "response": response})
 
     assert [each.finish_reason for each in found if isinstance(each, RawEnd)] == [reason]
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"output": [{"type": "message", "id": "m", "status": "incomplete", "content": "So"}]},
+        {"incomplete_details": {"reason": "max_output_tokens"}},
+    ],
+)
+def test_answer_is_not_complete_where_any_part_of_the_snapshot_says_so(response):
+    found = decoded({"type": "response.completed", "response": {"status": "completed", **response}})
+
+    assert [each.finish_reason for each in found if isinstance(each, RawEnd)] == ["length"]
 
 
 @pytest.mark.spec("product 32")
