@@ -263,19 +263,6 @@ async def test_items_are_left_out_where_a_refusal_names_something_else(talk, sai
     assert "rs_1" not in ids_sent(talk)[-1]
 
 
-@pytest.mark.spec("replay 10")
-async def test_tools_are_the_last_that_is_left_out_where_a_refusal_names_what_is_not_sent(talk):
-    await talk.choose(KINDS["plain-model"])
-    said = "messages.2.content: text content blocks must be non-empty"
-    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said, "times": 3}]}
-    await talk.ask(talk.step(), talk.answer())
-
-    turn = await talk.ask({**talk.answer(), **refused})
-
-    assert turn.status == "completed"
-    assert [bool(request["body"].get("tools")) for request in talk.upstream.requests()][-2:] == [True, False]
-
-
 @pytest.mark.spec("replay 2.10")
 async def test_broken_stream_is_not_retried(talk):
     await talk.choose(KINDS["plain-model"])
