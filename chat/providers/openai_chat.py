@@ -75,7 +75,7 @@ class ChatDecoder(ResponseDecoder):
         for choice in choices:
             index = choice.get("index") or 0
             self._choice_index = index if self._choice_index is None else self._choice_index
-            if index == self._choice_index:  # of other alternatives we never ask for
+            if index == self._choice_index:  # another one is an alternative, of which we ask for none
                 self._read_choice(choice, deltas)
         for place in (chunk, *choices):
             if not place.keys().isdisjoint(USAGE_PLACES):
