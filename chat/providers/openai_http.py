@@ -183,7 +183,7 @@ class OpenAIService:
                         yield delta
                     # What arrives within a window is read together. The first text never waits.
                     if silence.has_heard and not decoder.ended:
-                        await asyncio.sleep(frame_window_s(OpenAIService.open_streams))
+                        await asyncio.sleep(until_next_frame_s(asyncio.get_running_loop().time(), self.open_streams))
                 # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -296,9 +296,16 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(inner)
 
 
-def frame_window_s(streams: int) -> float:
-    """Return how long text is joined before it is read, with so many streams open in this process."""
-    return min(max(FRAME_WINDOW_S, WINDOW_PER_STREAM_S * streams), LONGEST_WINDOW_S)
+def until_next_frame_s(now: float, streams: int) -> float:
+    """Return how long text is joined before it is read, with so many streams open in this process.
+
+    All of them are read at the same moments: what is behind them runs quicker for many in a row than for each alone.
+    ``now``: by the event loop's clock.
+    """
+    window = min(max(FRAME_WINDOW_S, WINDOW_PER_STREAM_S * streams), LONGEST_WINDOW_S)
+    rest = window - now % window
+    # A timer may be early by a millisecond: the moment that it was set for must not count as the next one.
+    return rest if rest > window / 4 else rest + window
 
 
 async def in_slices(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
