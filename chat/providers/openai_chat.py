@@ -13,7 +13,7 @@ from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.chat import CHAT
 from reasoning.services.finish_reasons import read_finish_reason
-from reasoning.services.signatures import is_opaque, is_thought, merge_blocks, signatures_in
+from reasoning.services.signatures import SignatureJoiner, is_opaque, is_thought, signatures_in
 from reasoning.stream.normalizer import NATIVE_FIELDS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ChatDecoder(ResponseDecoder):
         self._model = ""
         self._choice_index: Any = None  # of the alternative that is read: the first that comes
         self._came: set[str] = set()  # fields that had something in a delta
-        self._thoughts: list[Any] = []  # among the parts of a content, that are not signed yet
+        self._thoughts = SignatureJoiner()  # among the parts of a content, that are not signed yet
         self._thinking_field = ""  # under which the response began to think
         self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
@@ -84,7 +84,12 @@ class ChatDecoder(ResponseDecoder):
 
     def _read_choice(self, choice: Mapping[str, Any], deltas: list[RawDelta]) -> None:
         delta, message, text = choice.get("delta"), choice.get("message"), choice.get("text")
+        if isinstance(delta, str | list):  # its text alone, or its parts
+            delta = {"content": delta}
         if isinstance(delta, dict) and delta:
+            if isinstance(inner := delta.get("message"), dict):
+                delta = {**delta, **inner}
+                del delta["message"]
             deltas += self._read_fields(delta)
             for name, value in delta.items():
                 if value:
@@ -92,6 +97,8 @@ class ChatDecoder(ResponseDecoder):
         elif isinstance(text, str) and text:
             # A completion of text where a chat completion was asked for.
             deltas += self._read_fields({"content": text})
+        if isinstance(message, str):
+            message = {"content": message}
         if isinstance(message, dict):
             # A service that ignored ``stream``, a proxy that joined the chunks, or a last chunk that repeats what came
             # in deltas.
@@ -137,7 +144,7 @@ class ChatDecoder(ResponseDecoder):
         if not source.keys() <= _PLAIN_FIELDS:
             more = {name: value for name, value in source.items() if value and name not in _PLAIN_FIELDS}
             # A repetition may use another name for what was thought.
-            fields = {} if is_repetition and self._thinking_field else self._thinking_in(more)
+            fields = {} if not more or (is_repetition and self._thinking_field) else self._thinking_in(more)
             if signatures := signatures_in(more):
                 fields["signatures"] = signatures
             self._usage = usage_in(more) or self._usage
@@ -166,10 +173,10 @@ class ChatDecoder(ResponseDecoder):
     def _read_parts(self, parts: list[Any], *, has_native: bool) -> Iterator[RawFields]:
         for part in parts:
             if is_thought(part):
-                self._thoughts = merge_blocks(self._thoughts, [part])
+                self._thoughts.add([part])
                 if is_opaque("content", part):  # what signs a thought comes last
-                    yield RawFields({"signatures": {"content": self._thoughts}})
-                    self._thoughts = []
+                    yield RawFields({"signatures": {"content": self._thoughts.whole}})
+                    self._thoughts = SignatureJoiner()
             if text := part_text(part, has_native=has_native):
                 self._has_text = self._has_text or "content" in text
                 yield RawFields(text)
@@ -191,7 +198,9 @@ class ChatDecoder(ResponseDecoder):
                 fields["reasoning_content"] = text
                 if not text.isspace():
                     self._thinking_field = name
-                break
+                return fields
+        if self._thinking_field in ("", _WITHIN) and (text := text_within(source)):
+            fields["reasoning_content"], self._thinking_field = text, _WITHIN
         return fields
 
 
@@ -220,6 +229,7 @@ OTHER_THINKING: dict[str, Any] = {
     "chain_of_thought": "Hm.",
     "analysis": "Hm.",
 }
+_WITHIN = "within"  # an object of the delta, such as ``provider_specific_fields``
 _TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
 
@@ -246,6 +256,17 @@ def text_in(value: Any, depth: int = 0) -> str:
         return "".join(text_in(each, depth + 1) for each in value)
     if depth < _MAX_DEPTH and isinstance(value, dict):
         return next((text for key in _TEXT_KEYS if (text := text_in(value.get(key), depth + 1))), "")
+    return ""
+
+
+def text_within(fields: Mapping[str, Any], depth: int = 0) -> str:
+    """Return thinking that is in an object among the fields of a delta, under any of its names."""
+    for value in fields.values():
+        if isinstance(value, dict) and depth < _MAX_DEPTH:
+            plain = {plain_name(name): each for name, each in value.items()}
+            texts = (text for name in _OTHER_NAMES if (text := text_in(plain.get(name))).strip())
+            if text := next(texts, "") or text_within(value, depth + 1):
+                return text
     return ""
 
 

@@ -13,7 +13,7 @@ from reasoning.services.thinking_formats import LEFTOVERS, ThinkingFormat
 NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8
 _MAX_ATTRIBUTE_CHARS = 200
-_MAX_TAG_CHARS = 32
+_MAX_TAG_CHARS = 240  # with its attributes
 
 
 def any_case(words: str, *, blank: str = "") -> str:
@@ -31,18 +31,21 @@ def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
 
 
 _NAME = "|".join(any_case(name) for name in NAMES)
-_THINK_NAME = "|".join(any_case(name) for name in NAMES[:2])
+_THOUGHT_NAME = "|".join(any_case(name) for name in NAMES[:3])
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
+_LEAD = r"<[ \t]{0,4}/?[ \t]{0,4}"
 # A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
 _ESCAPED = any_case("scratchpad")
 _LESS, _GREATER = r"(?:<|&(?:lt|\#60|\#[xX]3[cC]);)", r"\\?(?:>|&(?:gt|\#62|\#[xX]3[eE]);)"
 _TAG = re.compile(
-    rf"<(?P<lead>/?)(?P<name>{_NAME}){_BLANKS}(?P<trail>/?)>"
+    rf"<[ \t]{{0,4}}(?P<lead>/?)[ \t]{{0,4}}(?P<name>{_NAME})"
+    rf"(?P<attributes>\s(?=[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}}=)[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}?)?{_BLANKS}(?P<trail>/?)>"
     rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?P<escaped_trail>/?){_GREATER}"
 )
 _PARTIAL_ENTITY = r"(?:&(?:[lg]?t?|\#[xX]?[36]?[02cCeE]?))"
 _PARTIAL_TAG = re.compile(
-    rf"</?(?:{'|'.join(prefix_pattern(name) for name in NAMES)}|(?:{_NAME}){_BLANKS}/?)"
+    rf"{_LEAD}(?:{'|'.join(prefix_pattern(name) for name in NAMES)}"
+    rf"|(?:{_NAME})(?:/|\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})?)"
     rf"|{_PARTIAL_ENTITY}"
     rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}/?\\?{_PARTIAL_ENTITY}?)"
 )
@@ -96,9 +99,9 @@ class Grammar:
         self.first = re.compile(f"[{re.escape(firsts)}]")
         # Where a message begins: an opener with attributes, or words that open a thought there.
         words, half_words = _alternatives(self.start_marks), _alternatives(_beginnings(self.start_marks))
-        with_attributes = rf"<(?P<name>{_THINK_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
+        with_attributes = rf"<(?P<name>{_THOUGHT_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
         self.start = re.compile(rf"{with_attributes}" + (f"|(?P<words>{words})" if words else ""))
-        half = rf"<(?:{prefix_pattern('thinking')}|(?:{_THINK_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
+        half = rf"<(?:{prefix_pattern('thinking')}|{prefix_pattern('reasoning')}|(?:{_THOUGHT_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
         self.partial_start = re.compile(half + (f"|{half_words}" if half_words else ""))
 
 
@@ -175,7 +178,7 @@ class TagScanner:
                 tokens.append(buffer[end : match.start()])
             tokens.append(self._tag(match))
             end = match.end()
-        # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
+        # Hold back what may be the beginning of a tag: some 40 characters at most, or 240 where it has attributes.
         carry_at = _partial_tag_at(buffer, end, self._grammar)
         self._carry = buffer[carry_at:]
         if carry_at > end:
@@ -187,7 +190,10 @@ class TagScanner:
             return mark
         is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
         kind: TagKind = "void" if is_void else "close" if is_closer else "open"
-        return Tag((match["name"] or "scratchpad").lower(), kind, match[0])
+        name = (match["name"] or "scratchpad").lower()
+        # In prose these words may have attributes, too; of what may be private notes nothing is risked.
+        is_doubtful = bool(match["attributes"]) and kind == "open" and name != "scratchpad"
+        return Tag(name, kind, match[0], is_doubtful=is_doubtful)
 
 
 class SeamGuard:
@@ -256,9 +262,10 @@ def _partial_tag_at(text: str, start: int, grammar: Grammar = PLAIN_GRAMMAR) -> 
         first = max(start, len(text) - max(grammar.max_chars, _MAX_TAG_CHARS))
         places = [found.start() for found in grammar.first.finditer(text, first)]
     else:
-        # The last bracket can begin a partial tag, or the one before, if the last ends the tag.
-        last = max(text.rfind("<", start), text.rfind("&", start))
+        # The last bracket can begin a partial tag, or the one before, if the last ends the tag or is in an attribute.
+        bracket = text.rfind("<", start)
+        last = max(bracket, text.rfind("&", start))
         before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
-        places = [before, last]
+        places = sorted({bracket, before, last})
     partial = (at for at in places if at >= 0 and (text[at:] in grammar.beginnings or _PARTIAL_TAG.fullmatch(text, at)))
     return next(partial, len(text))

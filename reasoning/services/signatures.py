@@ -41,6 +41,7 @@ _PLAIN_NAMES = frozenset({"reasoningdetails", "toolcalls", "content", "function"
 _THOUGHT_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 _TEXT_NAMES = frozenset({"thinking", "text", "content", "reasoning", "reasoning_content", "summary"})
 _NO_LETTER = re.compile(r"[^a-z]+")
+_SEALS = ("signature", "data")  # what ends a block
 _MAX_DEPTH = 8
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
@@ -87,39 +88,95 @@ def is_opaque(name: str, value: object, depth: int = 0) -> bool:
     return isinstance(value, str) and name not in _TEXT_NAMES and name not in ("type", "id", "format")
 
 
-def merge_signatures(old: Any, new: Any, *, name: str = "", depth: int = 0) -> Any:
-    """Return two pieces of a signature as one: readable text is joined, of anything else the last value counts."""
-    if new in _NOTHING or depth > _MAX_DEPTH:
+class SignatureJoiner:
+    """Put the pieces of signatures together, each at a cost that doesn't grow with what came before.
+
+    Readable text is joined, of anything else the last value counts. A piece of a block continues the block of its
+    index. Without an index it continues the last block, if that has the same type and no seal, which ends a block.
+    """
+
+    def __init__(self) -> None:
+        self._whole: Any = None
+
+    def add(self, piece: Mapping[str, Any] | list[Any]) -> None:
+        """Add a piece: fields by their names, or blocks."""
+        self._whole = _joined(self._whole, piece)
+
+    @property
+    def whole(self) -> Any:
+        """What the pieces are together; None where none came."""
+        return _plain(self._whole)
+
+
+class _Text:
+    """Readable text in pieces."""
+
+    def __init__(self, text: str) -> None:
+        self.pieces = [text]
+        self.chars = len(text)
+
+    def add(self, text: str, *, is_sealed: bool) -> None:
+        # A service may send a block in pieces, and all of it again with its seal.
+        if not (is_sealed and len(text) == self.chars and text == "".join(self.pieces)):
+            self.pieces.append(text)
+            self.chars += len(text)
+
+
+def _joined(old: Any, new: Any, *, name: str = "", depth: int = 0, is_sealed: bool = False) -> Any:
+    """Return a piece joined to what came before, which is changed."""
+    if depth > _MAX_DEPTH or (new in _NOTHING and old is not None):
         return old
-    match old, new:
-        case dict(), dict():
-            keys = [*old, *(key for key in new if key not in old)]
-            return {key: merge_signatures(old.get(key), new.get(key), name=str(key), depth=depth + 1) for key in keys}
-        case list(), list():
-            return merge_blocks(old, new, depth=depth + 1)
-        case str(), str() if name in _TEXT_NAMES and old != new:
-            return old + new
+    if isinstance(new, Mapping):
+        fields = old if isinstance(old, dict) else {}
+        is_sealed = any(new.get(seal) for seal in _SEALS)
+        for key, value in new.items():
+            fields[key] = _joined(fields.get(key), value, name=str(key), depth=depth + 1, is_sealed=is_sealed)
+        return fields
+    if isinstance(new, list):
+        blocks = old if isinstance(old, list) else []
+        for position, piece in enumerate(new):
+            _join_block(blocks, piece, begins_list=not position, depth=depth)
+        return blocks
+    if isinstance(new, str) and name in _TEXT_NAMES:
+        if not isinstance(old, _Text):
+            return _Text(new)
+        old.add(new, is_sealed=is_sealed)
+        return old
     return new
 
 
-def merge_blocks(old: list[Any], new: list[Any], *, depth: int = 0) -> list[Any]:
-    """Return two lists of blocks as one. A piece continues the block of its index.
+def _join_block(blocks: list[Any], piece: Any, *, begins_list: bool, depth: int) -> None:
+    at = None
+    if isinstance(piece, Mapping) and piece.get("index") is not None:
+        place = (piece["index"], piece.get("type"))
+        at = next((at for at in range(len(blocks) - 1, -1, -1) if _place(blocks[at]) == place), None)
+    elif isinstance(piece, Mapping) and begins_list and blocks and isinstance(blocks[-1], dict):
+        last = blocks[-1]
+        is_same_type = piece.get("type", last.get("type")) == last.get("type")
+        at = len(blocks) - 1 if is_same_type and not any(last.get(seal) for seal in _SEALS) else None
+    if at is not None:
+        blocks[at] = _joined(blocks[at], piece, depth=depth + 1)
+    elif not any(_repeats(piece, block) for block in blocks):
+        blocks.append(_joined(None, piece, depth=depth + 1))
 
-    Without an index it continues the last block, if that has the same type and no signature, which ends a block.
-    """
-    blocks = list(old)
-    for position, piece in enumerate(new):
-        at = None
-        if isinstance(piece, dict) and piece.get("index") is not None:
-            keys = [(block.get("index"), block.get("type")) if isinstance(block, dict) else None for block in blocks]
-            key = (piece["index"], piece.get("type"))
-            at = keys.index(key) if key in keys else None
-        elif isinstance(piece, dict) and not position and blocks and isinstance(blocks[-1], dict):
-            last = blocks[-1]
-            same_type = piece.get("type", last.get("type")) == last.get("type")
-            at = len(blocks) - 1 if same_type and not (last.get("signature") or last.get("data")) else None
-        if at is not None:
-            blocks[at] = merge_signatures(blocks[at], piece, depth=depth)
-        elif piece not in blocks:  # a whole block that is repeated at the end
-            blocks.append(piece)
-    return blocks
+
+def _place(block: Any) -> tuple[Any, Any] | None:
+    return (block.get("index"), block.get("type")) if isinstance(block, dict) else None
+
+
+def _repeats(piece: Any, block: Any) -> bool:
+    """Say whether a piece is a whole block once more, as it may come at the end."""
+    if isinstance(piece, Mapping) and isinstance(block, dict):
+        return all(piece.get(seal) == block.get(seal) for seal in _SEALS) and piece == _plain(block)
+    return bool(piece == block)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case _Text():
+            return "".join(value.pieces)
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+        case list():
+            return [_plain(each) for each in value]
+    return value

@@ -75,7 +75,7 @@ class Normalizer:
     @property
     def call_signatures(self) -> Mapping[int, Mapping[str, Any]]:
         """What the service put on its calls beside name and arguments, by their index."""
-        return self._tool_calls.signatures
+        return {index: joiner.whole for index, joiner in self._tool_calls.signatures.items()}
 
     @property
     def thinking(self) -> str | None:

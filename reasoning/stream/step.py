@@ -15,7 +15,7 @@ from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawIte
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.redaction import REPEAT, SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import RepeatGuard, Scratchpad
-from reasoning.services.signatures import is_opaque, merge_signatures, signatures_of_call
+from reasoning.services.signatures import SignatureJoiner, is_opaque, signatures_of_call
 from reasoning.services.text_calls import has_text_call
 from reasoning.stream.continuation import ContinuedText
 from reasoning.stream.limits import cut_to_bytes
@@ -83,7 +83,7 @@ class StepMachine:
         self._messages: list[_MessageText] = []
         self._begin_message(0)
         self._tool_calls = ToolCallAssembler()
-        self._signatures: dict[str, Any] = {}  # of the message
+        self._signatures = SignatureJoiner()  # of the message
         self._items: list[RawItem] = []
         # Of items, messages and calls (their index), as the service sent them.
         self._order: list[str | RawMessage | int] = []
@@ -177,7 +177,7 @@ class StepMachine:
             )
         if "signatures" in fields:
             room.store_opaque(fields["signatures"])
-            self._signatures = merge_signatures(self._signatures, fields["signatures"])
+            self._signatures.add(fields["signatures"])
         elif "reasoning_summary" in fields:
             self._show_status(fields["reasoning_summary"])
             return
@@ -304,11 +304,13 @@ class StepMachine:
         if normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=clean_details(normalizer.reasoning_details))
         # Thinking without anything opaque is recorded as such, above.
-        signed = {name: value for name, value in self._signatures.items() if is_opaque(name, value)}
+        added = self._signatures.whole or {}
+        signed = {name: value for name, value in added.items() if is_opaque(name, value)}
         if signed and is_whole:
             yield self._reasoning(kind="signature", item={"message": signed})
+        of_calls = normalizer.call_signatures
         for index, call in calls.items():
-            if signatures := normalizer.call_signatures.get(index):
+            if signatures := of_calls.get(index):
                 yield self._reasoning(kind="signature", item={"call_id": call.call_id, **signatures})
 
     def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool, is_whole: bool) -> Iterator[Event]:

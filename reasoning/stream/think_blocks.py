@@ -77,6 +77,7 @@ class ReasoningState:
     tokens: list[Token] = field(default_factory=list)
     depth: int = 1
     last_closer_at: int | None = None
+    doubtful_opener: str = ""  # it is text if no closer follows
     code: CodeTracker = field(default_factory=CodeTracker)
 
 
@@ -306,13 +307,13 @@ class ThinkTagParser:
 
     def _open(self, opener: Tag) -> None:
         name, is_doubtful = opener.name, opener.is_doubtful
+        doubtful_opener = opener.raw if is_doubtful else ""
         if name == "reasoning":
-            self._state = self._text if name in self._never_closed else ReasoningState()
+            is_closed = name not in self._never_closed
+            self._state = ReasoningState(doubtful_opener=doubtful_opener) if is_closed else self._text
         elif not (self._response.native_field and self._never_closed >= THINK_TAGS):
             buffer: list[Token] | None = [] if self._response.native_field or is_doubtful else None
-            self._state = ThinkState(
-                frozenset({name}), buffer=buffer, doubtful_opener=opener.raw if is_doubtful else ""
-            )
+            self._state = ThinkState(frozenset({name}), buffer=buffer, doubtful_opener=doubtful_opener)
 
     def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
         if tag.name not in THINK_TAGS:
@@ -432,7 +433,9 @@ class ThinkTagParser:
         if closer_at is None:  # its text is the answer after all
             self._state = self._text
             self._response.count_hold(block.tokens)
-            self._parse_again(block.tokens)
+            if block.doubtful_opener:
+                self._response.stripped_delimiters -= 1
+            self._parse_again([*filter(None, [block.doubtful_opener]), *block.tokens])
         else:
             self._response.stripped_delimiters += 1
             self._end_reasoning(block, block.tokens[:closer_at])

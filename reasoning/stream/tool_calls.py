@@ -18,7 +18,7 @@ from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
 from reasoning.redaction import mask_private
 from reasoning.services.arguments import is_json_object, join_arguments
-from reasoning.services.signatures import merge_signatures, signatures_of_call
+from reasoning.services.signatures import SignatureJoiner, signatures_of_call
 from reasoning.stream.limits import utf8_bytes
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
@@ -55,7 +55,7 @@ class ToolCallReader:
         self._latest = -1
         self._listed: set[int] = set()  # calls in the current list
         self._joiners: dict[int, SurrogateJoiner] = {}
-        self.signatures: dict[int, dict[str, Any]] = {}  # what the service put on its calls, by our index
+        self.signatures: dict[int, SignatureJoiner] = {}  # what the service put on its calls, by our index
         self._names: dict[int, str] = {}
         self._arguments: dict[int, list[str]] = {}
 
@@ -73,16 +73,17 @@ class ToolCallReader:
             call_id, name = _string(piece.get("id")), _string(function.get("name"))
             arguments = _arguments(next((function[key] for key in _ARGUMENTS if function.get(key) is not None), None))
             if call_id or name or arguments:
-                index = self._index(server_index, call_id, name)
+                index = self._index(server_index, call_id, name, arguments)
                 text = self._joiners.setdefault(index, SurrogateJoiner()).feed(arguments)
-                self._names.setdefault(index, name)
+                if not any(self._arguments.get(index, ())):
+                    self._names[index] = joined_name(self._names.get(index, ""), name)
                 self._arguments.setdefault(index, []).append(text)
                 yield Delta(Channel.TOOL, text, index, call_id or None, name or None)
             else:
-                known = self._known_index(server_index, "", "")
+                known = self._known_index(server_index, "", "", "")
                 index = max(0, self._latest) if known is None else known
             if signatures := signatures_of_call(piece):
-                self.signatures[index] = merge_signatures(self.signatures.get(index, {}), signatures)
+                self.signatures.setdefault(index, SignatureJoiner()).add(signatures)
 
     def finish(self) -> Iterator[Delta]:
         """Yield what was held back of arguments that end in half a character."""
@@ -91,8 +92,8 @@ class ToolCallReader:
             if rest:
                 yield Delta(Channel.TOOL, rest, index)
 
-    def _index(self, server_index: int | None, call_id: str, name: str) -> int:
-        index = self._known_index(server_index, call_id, name)
+    def _index(self, server_index: int | None, call_id: str, name: str, arguments: str) -> int:
+        index = self._known_index(server_index, call_id, name, arguments)
         if index is None:  # a call that begins
             is_free = server_index is not None and server_index not in self._joiners
             index = server_index if server_index is not None and is_free else max(self._joiners, default=-1) + 1
@@ -104,7 +105,7 @@ class ToolCallReader:
         self._latest = index
         return index
 
-    def _known_index(self, server_index: int | None, call_id: str, name: str) -> int | None:
+    def _known_index(self, server_index: int | None, call_id: str, name: str, arguments: str) -> int | None:
         """Return the index of the call that this piece continues, or None for a call that begins."""
         if server_index is not None:
             index = self._by_server_index.get(server_index)
@@ -116,7 +117,20 @@ class ToolCallReader:
         if call_id:
             known = next((index for index, known in self._ids.items() if known == call_id), None)
             return self._latest if known is None and self._continues(self._latest, name) else known
-        return None if name or self._latest < 0 else self._latest
+        if self._latest < 0 or (name and not self._continues_name(name, arguments)):
+            return None
+        return self._latest
+
+    def _continues_name(self, name: str, arguments: str) -> bool:
+        """Whether a piece without an index and an id says more of the latest call's name, or the same once more.
+
+        A call has all of its name before its arguments. One that brings both begins another call, unless the first
+        alone has an id.
+        """
+        index = self._latest
+        if index in self._listed or any(self._arguments[index]):
+            return self._continues(index, name)
+        return not arguments or index in self._ids
 
     def _continues(self, index: int, name: str) -> bool:
         """Whether a piece with another id continues this call: its arguments are unfinished, and it names no other."""
@@ -149,9 +163,8 @@ class ToolCallAssembler:
         is_new = index not in self._calls
         call = self._calls.setdefault(index, _PartialCall())
         call.call_id = call.call_id or delta.call_id or ""
-        if delta.name and len(call.name) < _MAX_NAME_CHARS and not any(call.arguments):
-            # A piece of the name, or all of it once more.
-            call.name = delta.name if delta.name.startswith(call.name) else call.name + delta.name
+        if delta.name and not any(call.arguments):
+            call.name = joined_name(call.name, delta.name)
         call.name = call.name or delta.name or ""
         call.arguments.append(str(delta.text))
         call.bytes += utf8_bytes(f"{delta.call_id or ''}{delta.name or ''}{delta.text}")
@@ -173,6 +186,13 @@ class ToolCallAssembler:
             arguments = join_arguments(call.arguments)
             finished[index] = ToolCall(call_id=call_id, name=name, arguments=arguments, step=step)
         return finished
+
+
+def joined_name(name: str, piece: str) -> str:
+    """Return a name with what came next: a piece of it, or all of it once more."""
+    if piece.startswith(name):
+        return piece
+    return name if len(name) >= _MAX_NAME_CHARS else name + piece
 
 
 def is_cut_off(calls: Iterable[ToolCall]) -> bool:
