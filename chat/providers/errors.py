@@ -55,10 +55,12 @@ _CODE_OF_STATUS: Mapping[int, Code] = {
     407: "authentication",  # of a proxy
     409: "server_error",  # a request that is in the way of another
     413: "context_overflow",
+    423: "server_error",  # locked, while another request is served or the model is loaded
     424: "server_error",  # a dependency failed: the model behind a gateway
     425: "server_error",  # too early
     429: "rate_limited",
     498: "rate_limited",  # Groq: no capacity
+    499: "server_error",  # a proxy closed the request on its way
 }
 # The status that an error's name means. An error inside an open stream has no HTTP status.
 _STATUS_OF_NAME = (

@@ -34,18 +34,20 @@ _NAME = "|".join(any_case(name) for name in NAMES)
 _THOUGHT_NAME = "|".join(any_case(name) for name in NAMES[:3])
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
 _LEAD = r"<[ \t]{0,4}/?[ \t]{0,4}"
+_ATTRIBUTES = rf"\s{{1,{_MAX_BLANKS}}}(?=[^\s<>/])"
 # A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
 _ESCAPED = any_case("scratchpad")
 _LESS, _GREATER = r"(?:<|&(?:lt|\#60|\#[xX]3[cC]);)", r"\\?(?:>|&(?:gt|\#62|\#[xX]3[eE]);)"
 _TAG = re.compile(
-    rf"<[ \t]{{0,4}}(?P<lead>/?)[ \t]{{0,4}}(?P<name>{_NAME})"
-    rf"(?P<attributes>\s(?=[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}}=)[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}?)?{_BLANKS}(?P<trail>/?)>"
+    rf"<(?P<blanks>[ \t]{{0,4}})(?P<lead>/?)[ \t]{{0,4}}(?P<name>{_NAME})"
+    rf"(?P<attributes>{_ATTRIBUTES}(?=[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}}=)[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}?)?"
+    rf"{_BLANKS}(?P<trail>/?)>"
     rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?P<escaped_trail>/?){_GREATER}"
 )
 _PARTIAL_ENTITY = r"(?:&(?:[lg]?t?|\#[xX]?[36]?[02cCeE]?))"
 _PARTIAL_TAG = re.compile(
     rf"{_LEAD}(?:{'|'.join(prefix_pattern(name) for name in NAMES)}"
-    rf"|(?:{_NAME})(?:/|\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})?)"
+    rf"|(?:{_NAME})(?:{_BLANKS}/?|{_ATTRIBUTES}[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}))"
     rf"|{_PARTIAL_ENTITY}"
     rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}/?\\?{_PARTIAL_ENTITY}?)"
 )
@@ -191,8 +193,9 @@ class TagScanner:
         is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
         kind: TagKind = "void" if is_void else "close" if is_closer else "open"
         name = (match["name"] or "scratchpad").lower()
-        # In prose these words may have attributes, too; of what may be private notes nothing is risked.
-        is_doubtful = bool(match["attributes"]) and kind == "open" and name != "scratchpad"
+        # Prose has such words between brackets, too; of what may be private notes nothing is risked.
+        is_loose = bool(match["blanks"] or match["attributes"])
+        is_doubtful = is_loose and kind == "open" and name != "scratchpad"
         return Tag(name, kind, match[0], is_doubtful=is_doubtful)
 
 

@@ -6,6 +6,7 @@ is told. A repair is chosen by all pieces together: a single piece may repeat an
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,9 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
 _LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
+_MAX_LITERAL_CHARS = 20_000  # its tree is some hundred times as large
+_ODD_ESCAPE = re.compile(r"\\(?![\\'\"abfnrtvux0-7])")  # what Python would only warn of
+_JSON_NAMES = {"true": True, "false": False, "null": None}
 _NOTHING: tuple[Any, ...] = ({}, None, "")
 
 
@@ -96,6 +100,42 @@ def encoded_twice(_pieces: Sequence[str], joined: str) -> Iterator[str]:
         yield value
 
 
+def python_literal(pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield an object that is written as Python or JavaScript writes one, as JSON."""
+    for text in (joined, *fenced(pieces, joined), *encoded_twice(pieces, joined)):
+        if text.lstrip()[:1] != "{" or len(text) > _MAX_LITERAL_CHARS or _ODD_ESCAPE.search(text):
+            continue
+        try:
+            value = value_of(ast.parse(text.strip(), mode="eval").body)
+            yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+
+
+def value_of(node: ast.AST) -> Any:
+    """Return what a literal says, with the words of JSON as well. Raises ValueError for what is none."""
+    match node:
+        case ast.Constant(str() | bool() | int() | float() | None as value):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)) if not isinstance(number, bool):
+            return -number
+        case ast.Name(name) if name in _JSON_NAMES:
+            return _JSON_NAMES[name]
+        case ast.List(elements) | ast.Tuple(elements):
+            return [value_of(element) for element in elements]
+        case ast.Dict(keys, values):
+            return {key_of(key): value_of(value) for key, value in zip(keys, values, strict=True)}
+    raise ValueError(node)
+
+
+def key_of(node: ast.AST | None) -> str:
+    """Return a key, which JavaScript may leave unquoted."""
+    match node:
+        case ast.Constant(str() as key) | ast.Name(key):
+            return key
+    raise ValueError(node)
+
+
 class ArgumentsRepair(NamedTuple):
     """A way in which services and models break arguments: an example of pieces, and what is meant by them."""
 
@@ -115,6 +155,8 @@ REPAIRS = (
     ArgumentsRepair(last_object, ('{"q": "a"}', "</seed:tool_call>"), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": "a"}', "[/TOOL_CALLS]"), '{"q": "a"}'),
     ArgumentsRepair(fenced, ("```json\n", '{"q": "a"}', "\n```"), '{"q": "a"}'),
+    ArgumentsRepair(python_literal, ("{'q': 'a', ", "'all': True, 'of': None}"), '{"q": "a", "all": true, "of": null}'),
+    ArgumentsRepair(python_literal, ('{q: "it\'s", ', "n: [1, -2],}"), '{"q": "it\'s", "n": [1, -2]}'),
     ArgumentsRepair(encoded_twice, ('"{\\"q\\": ', '\\"a\\"}"'), '{"q": "a"}'),
 )
 
