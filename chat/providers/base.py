@@ -89,6 +89,8 @@ Reason = Literal[
     "quota",
     # server_error
     "loading",  # the service still loads the model
+    # server_error or refused, without a word
+    "results",  # a request with the results of calls
     # refused, because of the address or the model
     "wrong_path",  # nothing is served at the address
     "redirect",

@@ -24,6 +24,7 @@ _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
 _TEXT_FIELDS = ("content", "refusal", "text")
 # Fields of a delta that are neither thinking nor a signature.
 _PLAIN_FIELDS = frozenset({"role", "content", "text", "refusal", "tool_calls", "function_call", "name"})
+_CALLS = frozenset({"toolcalls", "toolcall", "functioncalls"})  # other names of the field, without signs
 _WRAPPERS = ("data", "result")  # in which gateways put a chunk
 
 
@@ -140,6 +141,7 @@ class ChatDecoder(ResponseDecoder):
     def _read_fields(self, source: dict[str, Any], *, is_repetition: bool = False) -> list[RawFields]:
         deltas: list[RawFields] = []
         fields: dict[str, Any] = {}
+        more: dict[str, Any] = {}
         # Nearly every delta is text alone.
         if not source.keys() <= _PLAIN_FIELDS:
             more = {name: value for name, value in source.items() if value and name not in _PLAIN_FIELDS}
@@ -162,6 +164,8 @@ class ChatDecoder(ResponseDecoder):
         call = source.get("function_call")
         if source.get("tool_calls"):
             fields["tool_calls"] = source["tool_calls"]
+        elif more and (calls := next((more[name] for name in more if plain_name(name) in _CALLS), None)):
+            fields["tool_calls"] = calls
         elif isinstance(call, dict) and call:
             # The form before there were several calls.
             fields["tool_calls"] = [{"index": 0, "type": "function", "function": call}]
@@ -276,7 +280,9 @@ def number_text(content: Any) -> str:
 
 
 def dicts_in(values: Any) -> list[dict[str, Any]]:
-    """Return the objects of what should be a list."""
+    """Return the objects of what should be a list, or the one that isn't in any."""
+    if isinstance(values, dict):
+        return [values]
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 

@@ -46,6 +46,11 @@ _ITEMS = _(
     "Set reasoning.includeInContext to false."
 )
 _HISTORY = _("The model can’t continue this conversation. Start a new chat, or choose another model.")
+_RESULTS = _("The model failed at what its tools found. Your next message is sent without it.")
+_AT_RESULTS = _(
+    "The model service failed at the results of tools (%(where)s). The next request is made without them. Does the chat "
+    "template of the model take messages of tools?"
+)
 _CUT_OFF = _("The answer reached the length that this site allows; it is cut off here.")
 
 TEXTS: tuple[Text, ...] = (
@@ -175,6 +180,7 @@ TEXTS: tuple[Text, ...] = (
         _("The model is still being loaded. Try again in a moment."),
         _("The service is still loading the model. Try again in a moment."),
     ),
+    Text("server_error", "results", _RESULTS, _AT_RESULTS),
     Text(
         "context_overflow",
         "",
@@ -183,6 +189,7 @@ TEXTS: tuple[Text, ...] = (
     ),
     # The service refuses the request: the address and the model.
     Text("refused", "", _REFUSED, _("The model service refused the request (%(where)s).")),
+    Text("refused", "results", _RESULTS, _AT_RESULTS),
     Text(
         "refused",
         "wrong_path",

@@ -127,8 +127,11 @@ class RetryPolicy:
         if self.may_wait(error):
             return Remedy("wait")
         # A server that breaks at each try may do so at a part of the request; one that is unavailable or busy doesn't.
-        is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and self._waits >= MAX_WAITS
+        has_waited = self._waits >= MAX_WAITS
+        is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and has_waited
         part = refused_part(error, plan, is_unexplained=is_broken)
+        if not part and error.code == "server_error" and has_waited and plan.ends_in_results:
+            part = "calls"
         return Remedy("omit", part) if part else None
 
     def may_wait(self, error: ProviderError) -> bool:
@@ -179,11 +182,17 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:
         return "content"
+    # Results that it accepted before are hardly what it refuses now, but another model may break at any.
+    is_at_results = plan.ends_in_results or (plan.sends_calls and error.code == "server_error")
+    if is_unexplained and is_at_results:
+        return "calls"
     return "questions" if plan.sends_unanswered and is_unexplained else ""
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:
-    """Say of an unexplained refusal that settings withheld reasoning from the request."""
+    """Say of an unexplained failure what it may be about: reasoning that settings withheld, or results of calls."""
     if error.code == "refused" and not error.reason and any(one.rule in BY_SETTING for one in plan.omissions):
         error.reason = "maybe_missing_reasoning"
+    elif error.code in ("refused", "server_error") and not error.reason and plan.ends_in_results:
+        error.reason = "results"
     return error

@@ -94,7 +94,7 @@ class EgressPlan:
 
     What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
-    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before.
+    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with results.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -115,6 +115,7 @@ class EgressPlan:
     hides_images: bool = False
     sends_images: bool = False
     sends_unanswered: bool = False
+    sends_calls: bool = False
     switches_off: bool = False
     cut_tokens: int = 0
 
@@ -128,6 +129,11 @@ class EgressPlan:
         """The messages, or the input items."""
         entries: list[Entry] = self.body[format_of_body(self.body).entries_key]
         return entries
+
+    @property
+    def ends_in_results(self) -> bool:
+        """Whether the newest part is the result of a call."""
+        return format_of_body(self.body).part_of(self.entries[-1]) == "result" if self.entries else False
 
     @property
     def has_null_content(self) -> bool:
@@ -225,6 +231,7 @@ def plan_request(
         sends_images=target.takes_images
         and any(file.is_image for turn in turns if not turn.hides_images for file in turn.attachments),
         sends_unanswered=selector.sends_unanswered,
+        sends_calls=any(sent.step.calls for turn in turns for sent in turn.steps),
         switches_off=params.switches_off,
         sends_opaque=any(
             block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning

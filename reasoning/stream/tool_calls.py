@@ -41,7 +41,7 @@ _LEAKED_END = re.compile(r"(?<=.)<.*|:\d+\s*\Z|\(\)\s*\Z", re.DOTALL)
 _LEAKED_START = re.compile(r".*\bto=(?=functions\.)", re.DOTALL)  # assistant<|channel|>commentary to=functions.search
 
 _SEPARATORS = re.compile(r"[\W_]+")
-_ARGUMENTS = ("arguments", "parameters", "input")  # Llama's and Anthropic's names behind gateways
+_ARGUMENTS = ("arguments", "parameters", "input", "args")  # Llama's and Anthropic's names behind gateways
 _NUMBER = re.compile(r"[0-9]{1,6}")  # an index that a service has quoted
 _MAX_NAME_CHARS = 1_000  # longer than any tool's: pieces are no longer joined
 
@@ -62,10 +62,11 @@ class ToolCallReader:
     def feed(self, tool_calls: object) -> Iterator[Delta]:
         """Yield one delta for each piece that has an id, a name or arguments."""
         self._listed.clear()
-        for piece in mappings_in([tool_calls] if isinstance(tool_calls, Mapping) else tool_calls):
+        for piece in pieces_in(tool_calls):
             function = piece.get("function")
-            # Some gateways leave out the level between.
-            function = function if isinstance(function, Mapping) else piece
+            # Some gateways leave out the level between, or have the name there.
+            inner = {**piece, "name": function} if isinstance(function, str) else piece
+            function = function if isinstance(function, Mapping) else inner
             given = piece.get("index")
             if isinstance(given, str) and _NUMBER.fullmatch(given):
                 given = int(given)
@@ -220,6 +221,19 @@ def offered_name(name: str, offered: Collection[str]) -> str:
 
 def _letters(name: str) -> str:
     return _SEPARATORS.sub("", name).casefold()
+
+
+def pieces_in(tool_calls: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the pieces of calls in a list, of a call without one, in an object by their numbers, or in JSON."""
+    if isinstance(tool_calls, str):
+        try:
+            tool_calls = json.loads(tool_calls)
+        except (ValueError, RecursionError):
+            return
+    if isinstance(tool_calls, Mapping):
+        is_numbered = all(_NUMBER.fullmatch(str(key)) for key in tool_calls)
+        tool_calls = list(tool_calls.values()) if is_numbered else [tool_calls]
+    yield from mappings_in(tool_calls)
 
 
 def mappings_in(value: object) -> Iterator[Mapping[str, Any]]:
