@@ -48,8 +48,8 @@ _ITEMS = _(
 _HISTORY = _("The model can’t continue this conversation. Start a new chat, or choose another model.")
 _RESULTS = _("The model failed at what its tools found. Your next message is sent without it.")
 _AT_RESULTS = _(
-    "The model service failed at the results of tools (%(where)s). The next request is made without them. Does the chat "
-    "template of the model take messages of tools?"
+    "The model service failed at the results of tools (%(where)s). The next request is made without them. Check that "
+    "the chat template of the model takes messages of tools."
 )
 _CUT_OFF = _("The answer reached the length that this site allows; it is cut off here.")
 

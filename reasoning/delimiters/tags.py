@@ -103,7 +103,8 @@ class Grammar:
         words, half_words = _alternatives(self.start_marks), _alternatives(_beginnings(self.start_marks))
         with_attributes = rf"<(?P<name>{_THOUGHT_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
         self.start = re.compile(rf"{with_attributes}" + (f"|(?P<words>{words})" if words else ""))
-        half = rf"<(?:{prefix_pattern('thinking')}|{prefix_pattern('reasoning')}|(?:{_THOUGHT_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
+        half_names = "|".join(map(prefix_pattern, NAMES[:3]))
+        half = rf"<(?:{half_names}|(?:{_THOUGHT_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
         self.partial_start = re.compile(half + (f"|{half_words}" if half_words else ""))
 
 

@@ -94,7 +94,8 @@ class EgressPlan:
 
     What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
-    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with results.
+    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with their
+    results.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -231,7 +232,7 @@ def plan_request(
         sends_images=target.takes_images
         and any(file.is_image for turn in turns if not turn.hides_images for file in turn.attachments),
         sends_unanswered=selector.sends_unanswered,
-        sends_calls=any(sent.step.calls for turn in turns for sent in turn.steps),
+        sends_calls=selector.sends_calls,
         switches_off=params.switches_off,
         sends_opaque=any(
             block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning

@@ -40,8 +40,9 @@ class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
     ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
-    (replay 10), ``calls`` those at whose results it failed. Of the others only whether they were refused counts: the message of the ``system`` (product 29),
-    ``call_ids`` in their form, and ``content``, a null beside calls, which take another form.
+    (replay 10), ``calls`` those at whose results it failed. Of the others only whether they were refused counts: the
+    message of the ``system`` (product 29), ``call_ids`` in their form, and ``content``, a null beside calls, which take
+    another form.
     """
 
     items: int = 0
@@ -67,6 +68,7 @@ class Selector:
     refused: Refused = NOTHING_REFUSED
     omissions: list[Omission] = field(default_factory=list)
     sends_unanswered: bool = False  # a question that failed without an answer is sent again
+    sends_calls: bool = False
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
@@ -128,6 +130,7 @@ class Selector:
             left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
         if not left.parts:
             return None
+        self.sends_calls = self.sends_calls or bool(left.calls)
         return self._apply_requirements(left, step, reasons, is_newest=is_newest, is_running=turn.is_running)
 
     def _finished_calls(self, step: HistoryStep) -> HistoryStep:

@@ -1,6 +1,7 @@
 """Tool calls as services send them: repaired arguments, leaked names, invented ids, signatures."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from reasoning.deltas import RawEnd, RawFields
 from reasoning.events import Reasoning, ToolCall
 from reasoning.services.arguments import REPAIRS
 from reasoning.services.finish_reasons import FRAGMENTS, NAMES, read_finish_reason
-from reasoning.services.signatures import FIELDS
+from reasoning.services.signatures import FIELDS, SignatureJoiner
 from reasoning.services.text_calls import CALL_MARKS
 from reasoning.services.thinking_formats import LEFTOVERS
 from reasoning.stream.step import StepOutcome
@@ -59,6 +60,9 @@ def test_broken_arguments_are_repaired(repair):
         (("null", '{"q": "a"}'), '{"q": "a"}'),
         (('```\n{"q": "a\tb"}\n```',), '{"q": "a\\u0009b"}'),
         (('{"a": {"b": 1}', '{"a": {"b": 1}}'), '{"a": {"b": 1}}'),
+        (("```python\n{'q': ('a', True)}\n```",), '{"q": ["a", true]}'),
+        (("\"{'q': null}\"",), '{"q": null}'),
+        (('{"q": "a",}',), '{"q": "a"}'),
     ],
 )
 def test_kin_of_the_examples_are_repaired(texts, meant):
@@ -77,7 +81,15 @@ def test_kin_of_the_examples_are_repaired(texts, meant):
         ('{"a": {"b": 1}',),  # cut off: the inner object isn't what was meant
         ('{"q": "a"}{"q": "b',),
         ('So: {"q": "a"}',),
-        ("{'q': 'a'}",),
+        ("{'q': 'a'",),
+        ("{'q'}",),
+        ("{'q': a}",),
+        ("{'q': f'a'}",),
+        ("{'q': 1e999}",),
+        ("{'q': b'a'}",),
+        ("{'q': 'a\\d'}",),
+        ("{'q': " + "(" * 5_000,),
+        ("{'q': '" + "a" * 20_000 + "'}",),
     ],
 )
 def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
@@ -169,6 +181,40 @@ def test_name_may_come_in_pieces_or_again(names):
     assert (call.name, call.arguments) == ("get_filing", "{}")
 
 
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        (({"id": "c1", "name": "get_"}, {"name": "filing"}, {"arguments": "{}"}), ["get_filing"]),
+        (({"name": "get_"}, {"name": "filing"}, {"arguments": "{}"}), ["get_filing"]),
+        (({"id": "c1", "name": "get_"}, {"name": "filing", "arguments": "{}"}), ["get_filing"]),
+        (({"name": "get", "arguments": "{"}, {"name": "get", "arguments": "}"}), ["get"]),
+        (({"name": "get", "arguments": "{}"}, {"name": "get", "arguments": "{}"}), ["get", "get"]),
+        (({"name": "get"}, {"name": "put", "arguments": "{}"}), ["get", "put"]),
+        (({"id": "c1", "name": "get"}, {"id": "c2", "name": "put"}), ["get", "put"]),
+    ],
+)
+def test_name_may_come_in_pieces_without_an_index(pieces, calls):
+    assert [call.name for call in step(*pieces).calls] == calls
+
+
+@pytest.mark.parametrize(
+    "tool_calls",
+    [
+        {"id": "c1", "function": {"name": "get", "arguments": '{"q": 1}'}},
+        {"0": {"id": "c1", "function": {"name": "get", "arguments": '{"q": 1}'}}},
+        '[{"id": "c1", "function": {"name": "get", "arguments": "{\\"q\\": 1}"}}]',
+        [{"id": "c1", "function": "get", "arguments": '{"q": 1}'}],
+        [{"id": "c1", "function": {"name": "get", "args": {"q": 1}}}],
+    ],
+)
+def test_calls_are_read_in_every_form(tool_calls):
+    running = TurnMachine(turn_id="0123456789", model="m", provider="p", system_prompt="").begin_step()
+    running.feed(RawFields({"tool_calls": tool_calls}))
+
+    (call,) = running.end().calls
+    assert (call.call_id, call.name, call.arguments) == ("c1", "get", '{"q": 1}')
+
+
 def test_whole_name_may_come_with_each_piece_of_the_arguments():
     (call,) = step(piece('{"q":', "c1", "get"), piece("1", "", "get"), piece("}", "", "other")).calls
     assert (call.name, call.arguments) == ("get", '{"q":1}')
@@ -232,6 +278,14 @@ def test_signature_of_any_piece_belongs_to_the_call_of_that_piece():
             [{"thinking": "a", "signature": "S"}, {"thinking": "b", "signature": "T"}],
         ),
         ([{"thinking": "a", "signature": "S"}] * 2, [{"thinking": "a", "signature": "S"}]),
+        (
+            [{"thinking": "a"}, {"thinking": "a"}, {"thinking": "b"}, {"signature": "S"}],
+            [{"thinking": "aab", "signature": "S"}],
+        ),
+        (
+            [{"thinking": "a"}, {"thinking": "b"}, {"thinking": "ab", "signature": "S"}],
+            [{"thinking": "ab", "signature": "S"}],
+        ),
     ],
 )
 def test_pieces_of_thinking_blocks_are_joined(pieces, whole):
@@ -271,3 +325,21 @@ def test_name_that_is_not_known_is_read_by_its_words(reason, name):
 @pytest.mark.parametrize("name", ["natural", "not_truncated", "generation_in_progress", "partial", "x"])
 def test_name_without_a_word_for_a_failure_is_not_known(name):
     assert read_finish_reason(name) is None
+
+
+def test_cost_of_a_piece_does_not_grow_with_the_thought():
+    def calls(pieces: int) -> int:
+        joiner, count = SignatureJoiner(), 0
+
+        def note(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(note)
+        for _each in range(pieces):
+            joiner.add([{"type": "thinking", "thinking": "Hm. "}])
+        sys.setprofile(None)
+        assert joiner.whole == [{"type": "thinking", "thinking": "Hm. " * pieces}]
+        return count
+
+    assert calls(200) <= 2.1 * calls(100)

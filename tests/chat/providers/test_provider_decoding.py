@@ -25,7 +25,7 @@ def events(*pieces: bytes) -> list[bytes]:
     return [payload for piece in pieces for payload in sse.feed(piece)] + sse.finish()
 
 
-def chunk(delta: dict[str, Any] | None = None, finish: Any = None, **more: Any) -> bytes:
+def chunk(delta: Any = None, finish: Any = None, **more: Any) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return json.dumps({"id": "c", "model": "served-1", "choices": [choice], **more}).encode()
 
@@ -65,7 +65,6 @@ def test_event_without_end_is_refused_at_the_bound(piece):
         b'{"choices":{}}',
         b'{"code":0,"msg":"success"}',
         b'{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}',
-        b'{"choices":[{"delta":"text"}]}',
         b'{"choices":[{"delta":{"content":null,"tool_calls":null}}]}',
         b'"ping"',
         b"",
@@ -319,11 +318,43 @@ def test_web_page_is_no_answer(body):
         ),
         (b'{"choices":[{"delta":{},"message":{"content":"so"},"finish_reason":"stop"}]}',),
         (b'{"choices":[{"message":{"content":"s"}}]}', b'{"choices":[{"message":{"content":"o"}}]}'),
+        (chunk("s"), chunk("o"), b"[DONE]"),
+        (chunk([{"type": "text", "text": "so"}]), b"[DONE]"),
+        (chunk({"message": {"content": "s"}}), chunk({"message": {"content": "o"}}, "stop")),
+        (b'{"choices":[{"message":"so","finish_reason":"stop"}]}',),
+        (b'{"choices":{"index":0,"delta":{"content":"so"},"finish_reason":"stop"}}',),
     ],
 )
 def test_answer_is_read_once_in_every_form(payloads):
     assert said(*payloads) == "so"
     assert RawEnd("stop", "served-1") in decoded(*payloads) or RawEnd("stop") in decoded(*payloads)
+
+
+@pytest.mark.parametrize("name", ["provider_specific_fields", "message", "additional_kwargs", "model_extra"])
+@pytest.mark.parametrize("thinking", list(OTHER_THINKING))
+def test_thinking_is_found_in_an_object_of_the_delta(name, thinking):
+    field = {thinking: OTHER_THINKING[thinking]}
+    found = decoded(chunk({name: field}), chunk({name: {"inner": field}}), chunk({"content": "so"}, "stop"))
+
+    texts = [
+        delta.fields["reasoning_content"] for delta in found if "reasoning_content" in getattr(delta, "fields", {})
+    ]
+    assert texts in (["Hm."], ["Hm.", "Hm."])
+    assert said(chunk({name: field}), chunk({"content": "so"}, "stop")) == "so"
+
+
+def test_thinking_that_an_object_repeats_is_read_once():
+    delta = {"reasoning_content": "Hm.", "provider_specific_fields": {"reasoning_content": "Hm."}}
+    found = decoded(chunk(delta), chunk({"provider_specific_fields": {"reasoning_content": "Hm."}}), chunk({}, "stop"))
+
+    assert ["reasoning_content" in getattr(delta, "fields", {}) for delta in found] == [True, False, False]
+
+
+@pytest.mark.parametrize("name", ["toolCalls", "tool_call", "function_calls"])
+def test_calls_under_another_name_are_read(name):
+    call = {"id": "c1", "function": {"name": "f", "arguments": "{}"}}
+
+    assert decoded(chunk({name: [call]}, "stop"))[0] == RawFields({"tool_calls": [call]})
 
 
 def test_number_is_text():

@@ -78,7 +78,7 @@ STATUSES = {
     "context_overflow": (413,),
     "rate_limited": (429, 498),
     "timeout": (408, 504),
-    "server_error": (409, 425, 500, 502, 503, 529),
+    "server_error": (409, 423, 425, 499, 500, 502, 503, 529),
 }
 
 

@@ -1,5 +1,7 @@
 """Recovery from requests that a service refuses: retry, compaction, omitted items, named settings."""
 
+import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -241,6 +243,22 @@ async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, i
     assert verdicts(talk) == ["accepted", "fault", "accepted", "accepted"]
     assert lengths[1:] == [id_chars or lengths[0]] * 2
     assert [message["content"] for message in calling] == [None, content, content]
+
+
+@pytest.mark.spec("replay 10")
+@pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
+@pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (502, "server_error"), (400, "refused")])
+async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk, model, status, code):
+    await talk.choose(KINDS[model])
+    broken = {"faults": [{"kind": "http_error", "status": status, "message": "Oops", "times": 9}]}
+
+    failed = await talk.ask(talk.step(), {**talk.answer(), **broken})
+    talk.upstream.script([talk.answer()])
+    turn = await talk.ask(talk.answer())
+
+    assert (failed.status, failed.error_code, failed.error_reason) == ("errored", code, "results")
+    assert turn.status == "completed"
+    assert not re.search(r'"(?:tool_calls|function_call)"', json.dumps(talk.upstream.requests()[-1]["body"]))
 
 
 @pytest.mark.spec("replay 10")
