@@ -270,6 +270,9 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     for choice in choices:
         if error := choice.get("error"):
             return error
+    extra = chunk.get("x_groq")
+    if isinstance(extra, dict) and (error := extra.get("error")):
+        return error
     # MiniMax names the failure beside empty choices.
     status = chunk.get("base_resp")
     if isinstance(status, dict) and status.get("status_code"):

@@ -152,7 +152,10 @@ class ChatDecoder(ResponseDecoder):
             self._usage = usage_in(more) or self._usage
         has_native = bool(fields.keys() - {"signatures"})
         content = next((found for name in _TEXT_FIELDS if (found := source.get(name)) not in (None, "", [])), None)
-        if isinstance(content, list | dict):
+        if content and (source.get("role") in _THOUGHT_WORDS or (more and says_thought(more))):
+            # Beside a native field it is the same text again.
+            fields |= {} if has_native else {"reasoning_content": text_in(content).removeprefix("<thought>")}
+        elif isinstance(content, list | dict):
             # Typed parts (Mistral), in their order.
             if fields:
                 deltas.append(RawFields(fields))
@@ -233,6 +236,9 @@ OTHER_THINKING: dict[str, Any] = {
     "chain_of_thought": "Hm.",
     "analysis": "Hm.",
 }
+# How a delta says of its text that it is a thought: a flag, also in an object (Gemini), or one of these words.
+_THOUGHT_FLAGS = frozenset({"thought", "isthought", "isthinking", "isreasoning"})
+_THOUGHT_WORDS = ("thinking", "reasoning", "thought", "analysis", "thinking_delta", "reasoning_delta")
 _WITHIN = "within"  # an object of the delta, such as ``provider_specific_fields``
 _TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
@@ -272,6 +278,18 @@ def text_within(fields: Mapping[str, Any], depth: int = 0) -> str:
             if text := next(texts, "") or text_within(value, depth + 1):
                 return text
     return ""
+
+
+def says_thought(fields: Mapping[str, Any], depth: int = 0) -> bool:
+    """Say whether a delta marks its own text as a thought."""
+    for name, value in fields.items():
+        if value is True and plain_name(name) in _THOUGHT_FLAGS:
+            return True
+        if not depth and name in ("type", "channel") and value in _THOUGHT_WORDS:
+            return True
+        if isinstance(value, dict) and depth < _MAX_DEPTH and says_thought(value, depth + 1):
+            return True
+    return False
 
 
 def number_text(content: Any) -> str:

@@ -130,7 +130,9 @@ class RetryPolicy:
         has_waited = self._waits >= MAX_WAITS
         is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and has_waited
         part = refused_part(error, plan, is_unexplained=is_broken)
-        if not part and error.code == "server_error" and has_waited and plan.ends_in_results:
+        # Whatever breaks there would break later requests, too: a template, or a server that crashes at it.
+        is_unreadable = error.code in ("server_error", "disconnected", "malformed")
+        if not part and is_unreadable and (has_waited or not error.retryable) and plan.ends_in_results:
             part = "calls"
         return Remedy("omit", part) if part else None
 

@@ -66,6 +66,7 @@ def test_event_without_end_is_refused_at_the_bound(piece):
         b'{"code":0,"msg":"success"}',
         b'{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}',
         b'{"choices":[{"delta":{"content":null,"tool_calls":null}}]}',
+        b'{"choices":[{"delta":{"content":"","role":[],"type":{},"channel":[[]]}}]}',
         b'"ping"',
         b"",
         b"data:",
@@ -225,6 +226,7 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         ),
         (b'{"object":"error","message":"bad thing","code":40001,"type":"invalid_request"}', "refused"),
         (b'{"detail":"internal"}', "server_error"),
+        (b'{"choices":[],"x_groq":{"error":"bad day"}}', "server_error"),
         (b'{"code":1301,"msg":"bad day"}', "server_error"),
         (b'{"errcode":1301,"errmsg":"bad day"}', "server_error"),
         (b'{"result":null,"success":false,"errors":[{"code":7009,"message":"upstream"}]}', "server_error"),
@@ -348,6 +350,25 @@ def test_thinking_that_an_object_repeats_is_read_once():
     found = decoded(chunk(delta), chunk({"provider_specific_fields": {"reasoning_content": "Hm."}}), chunk({}, "stop"))
 
     assert ["reasoning_content" in getattr(delta, "fields", {}) for delta in found] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"thought": True},
+        {"is_reasoning": True},
+        {"extra_content": {"google": {"thought": True}}},
+        {"type": "thinking"},
+        {"channel": "analysis"},
+        {"role": "reasoning"},
+    ],
+)
+@pytest.mark.parametrize("content", ["Hm.", [{"type": "text", "text": "Hm."}]])
+def test_text_that_is_marked_as_a_thought_is_no_answer(mark, content):
+    found = decoded(chunk({"content": content, **mark}), chunk({"content": "so", "type": "text"}, "stop"))
+
+    texts = [{name: text for name, text in delta.fields.items() if name != "signatures"} for delta in found[:2]]
+    assert texts == [{"reasoning_content": "Hm."}, {"content": "so"}]
 
 
 @pytest.mark.parametrize("name", ["toolCalls", "tool_call", "function_calls"])
