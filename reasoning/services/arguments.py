@@ -6,7 +6,6 @@ is told. A repair is chosen by all pieces together: a single piece may repeat an
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +18,16 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
 _LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
-_MAX_LITERAL_CHARS = 20_000  # its tree is some hundred times as large
-_ODD_ESCAPE = re.compile(r"\\(?![\\'\"abfnrtvux0-7])")  # what Python would only warn of
-_JSON_NAMES = {"true": True, "false": False, "null": None}
+# Of a literal of Python or JavaScript, what JSON writes in another way; its own strings are passed over. A string that
+# nobody closes goes to the end, or each quote in it would be tried as the next one's beginning.
+_LITERAL_TOKEN = re.compile(
+    r"'(?P<quoted>(?:[^'\\]|\\.)*+)(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
+    r"|(?P<key>[A-Za-z_]\w*+)(?=\s*+:)|[A-Za-z_]\w*+|,(?=\s*+[}\]])",
+    re.DOTALL,
+)
+_ESCAPE_OR_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
+_QUOTES = {"\\'": "'", '"': '\\"'}  # in a string between single quotes, and as JSON has them
+_JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _NOTHING: tuple[Any, ...] = ({}, None, "")
 
 
@@ -103,37 +109,15 @@ def encoded_twice(_pieces: Sequence[str], joined: str) -> Iterator[str]:
 def python_literal(pieces: Sequence[str], joined: str) -> Iterator[str]:
     """Yield an object that is written as Python or JavaScript writes one, as JSON."""
     for text in (joined, *fenced(pieces, joined), *encoded_twice(pieces, joined)):
-        if text.lstrip()[:1] != "{" or len(text) > _MAX_LITERAL_CHARS or _ODD_ESCAPE.search(text):
-            continue
-        try:
-            value = value_of(ast.parse(text.strip(), mode="eval").body)
-            yield json.dumps(value, ensure_ascii=False, allow_nan=False)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
+        yield _LITERAL_TOKEN.sub(_token_as_json, text)
 
 
-def value_of(node: ast.AST) -> Any:
-    """Return what a literal says, with the words of JSON as well. Raises ValueError for what is none."""
-    match node:
-        case ast.Constant(str() | bool() | int() | float() | None as value):
-            return value
-        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)) if not isinstance(number, bool):
-            return -number
-        case ast.Name(name) if name in _JSON_NAMES:
-            return _JSON_NAMES[name]
-        case ast.List(elements) | ast.Tuple(elements):
-            return [value_of(element) for element in elements]
-        case ast.Dict(keys, values):
-            return {key_of(key): value_of(value) for key, value in zip(keys, values, strict=True)}
-    raise ValueError(node)
-
-
-def key_of(node: ast.AST | None) -> str:
-    """Return a key, which JavaScript may leave unquoted."""
-    match node:
-        case ast.Constant(str() as key) | ast.Name(key):
-            return key
-    raise ValueError(node)
+def _token_as_json(token: re.Match[str]) -> str:
+    if token["quoted"] is not None:
+        return '"' + _ESCAPE_OR_QUOTE.sub(lambda one: _QUOTES.get(one[0], one[0]), token["quoted"]) + '"'
+    if token["key"]:
+        return f'"{token["key"]}"'
+    return _JSON_WORDS.get(token[0], token[0]) if token[0] != "," else ""
 
 
 class ArgumentsRepair(NamedTuple):
