@@ -46,7 +46,8 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
     " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
-    " sh html css txt log store helper helpers"
+    " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
+    " httponly issuer audience validator"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -190,7 +191,7 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     # "password policy v2.9" ends with its version
     noun = next((word for word in reversed(words) if not word.isdigit() and word != "v"), "")
-    return bool(present & _MEASURES) or noun in _ABOUT
+    return bool(present & _MEASURES) or noun in _ABOUT or noun.removesuffix("s") in _ABOUT
 
 
 def is_secret_word(word: str) -> bool:

@@ -44,14 +44,14 @@ _SAMPLES = wordset(
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
-      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \$\(.* | \{\{.*
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:\.\w+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \${1,2}\(.* | \{\{.*
       | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|creds?|credentials?) | [$:]\d{1,2}
-      | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\.{3}|…)
+      | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)
       | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
         (?i:[-_ ]?(?:[a-z]{2,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}
       | (?i:change[-_ ]?(?:me|this|it)) [-_]? (?:123\d?|\d)? !?
-      | (?i:p[a@4][s$5]{2}w[o0]rd) (?:123)? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
+      | (?i:p[a@4][s$5]{2}w[o0]rd) (?:12?3?4?)?!? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
       | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
       | [\w\-]{1,24}=(?:\.{3}|…)
       | (?i:not?|none) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
@@ -65,24 +65,26 @@ _PLACEHOLDER = re.compile(
       | (?:[a-z]{2,12}:){2,6}(?:password|passwd|pass|secret|token)  # the fields of a line
       | [a-z]{2,20}(?::[a-z_\-]{2,20}){1,4}:(?:v\d{1,2}:?)?  # the beginning of keys in a store
       | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
-      | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}  # the name of a variable
+      | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}=?  # the name of a variable, or of the next one
+      | &[a-z_]+ | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].* | [})]+[@/:,;.].*  # other parts of code
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super)
         (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
         |passwd|pwd|pass|pw|value|here)){1,4} \d?
-      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|api-?key|credentials?))
+      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) [-_]?\d?)
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
-      | (?:op|vault|ssm|arn|file|keyring):.* | \?[A-Za-z_]*\}?
+      | (?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.* | ENC\[[A-Z].* | \?[A-Za-z_]*\}?
       | !(?:vault|secret|env|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*
       # a pattern: of anything, or with a repeated class of characters
-      | (?:\.[*+]|\\[sSwWdD][*+]|\(\?|\[\^).* | .{0,80}\[[\w\-\\^ ]{1,20}\][?*+{].*
+      | (?:\.[*+]|\\[sSwWdD][*+]|\(\?|\[\^).* | .{0,80}\(\?[:!=<].* | .{0,80}\[[\w\-\\^ ]{1,20}\][?*+{].*
       | (?:[~^]>?|[<>]=?|[~=]=|~>)[ ]?v?\d{1,4}(?:\.(?:\d{1,5}|[x*])){0,3}(?:-[a-z]{2,5}[.\d]{0,4})?  # of versions
       | (?:eyJ[A-Za-z0-9]{0,20}|dXNlcj[A-Za-z0-9]{0,12}|[a-z]{2,8}-[a-z]{2,10}-)(?:\.{3}|…)
+      | [0-9a-f]{0,4}0203040506070809[0-9a-f]*  # the key of test vectors
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | foo | ba[rz] | n/?a | tbd
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | (?:foo|ba[rz]){1,3} | example[-_]?\d{1,3} | n/?a | tbd
       | todo)
     )"""
 )
@@ -92,10 +94,10 @@ _SHORTENED = re.compile(r"[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\
 # vulnerabilities and standards, versions, combinations of keys.
 _PUBLIC = re.compile(
     r"""(?xs)
-      https?://[^\s@]* | [a-z][a-z\d+]{2,16}:///?[^\s@?]* | \S*\][(\[].*
+      https?://[^\s@]* | @[a-z][\w\-]*/[\w.\-]+ | [a-z][a-z\d+]{2,16}:///?[^\s@?]* | \S*\][(\[].*
     | (?:CVE-\d{4}-\d{4,7} | CWE-\d{1,5} | GHSA(?:-[a-z0-9]{4}){3} | (?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*
-    | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS)
-      (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}\W*  # algorithms
+    | (?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)
+      (?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)  # algorithms
     | [a-z][\w.]{1,40}[-/][\w.\-/]{1,60}\#\d{1,6}\W*  # an issue
     | (?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*
     | [\w./\-]{1,80}\.[a-z]{1,4}:\d{1,5}(?::\d{1,4})?\W*  # a line of a file
@@ -110,7 +112,7 @@ _PUBLIC = re.compile(
     | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
     | [a-z][\w\-]{1,60}
       \.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|pem|key|crt|jks)
-    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,7}){1,2} | (?:[a-z][a-z\-]{1,30}/){2,}[a-z\-]{2,30}  # paths
+    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,7}){1,2} | (?:[a-z][a-z\-]{1,30}\d{0,2}/){1,}[a-z][a-z\-]{1,30}\d{0,2}  # paths
     | (?:[a-z][a-z\d\-]*\.){2,}(?:com|net|org|io|dev|gov|edu|local|internal)
     | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
@@ -120,7 +122,7 @@ _PUBLIC = re.compile(
 _TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
-    false optional required char varchar secretstr uuid void type var let const hidden password file example impl
+    false typeof keyof readonly optional required char varchar secretstr uuid void type var let const hidden password file example impl
     dyn ref range new await async make func function struct class email date array list dict map default empty blank
     unset off on yes no read write
     """
@@ -164,7 +166,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_\-]{1,16}=\[?(?:[A-Za-z][\w.\-]*|\d[\d\-.:hms]{0,12})|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:[A-Za-z][\w.\-]*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -181,14 +183,23 @@ MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_PORT_NAME = re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z")
-_PORT = re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")
+_MORE_OF_SENTENCE = re.compile(r" \d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)")
+# Names, and what is no secret behind them: ports of a chip, ids of tokens, ids of keys of GnuPG (half a fingerprint or
+# all of it).
+_PUBLIC_BESIDE = (
+    (re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"), re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")),
+    (re.compile(r"(?i)token[ _-]?id\Z"), re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")),
+    (
+        re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signingkey\Z"),
+        re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?"),
+    ),
+)
 _CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
-# row_id_49, bert-base-3b, user:755186:cart, order#2026-01-31
+# row_id_49, bert-base-3b, SO-2024-00917, user1SessionEnded, user:755186:cart, order#2026-01-31
 JOINED_NAMES = re.compile(
-    r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+"
-    r"|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
+    r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+|[A-Z]{1,5}(?:-(?:\d{1,8}|[A-Z]{1,3}))+"
+    r"|[a-z]{2,12}\d{0,2}(?:[A-Z][a-z]{2,12}\d{0,2}){1,6}|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
 )
 
 
@@ -286,12 +297,17 @@ def is_address(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name, an argument with its name."""
-    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&!")) is not None
 
 
-def is_chip_port(name: str, value: str) -> bool:
-    """True for GPIO14 behind the name of a pin."""
-    return _PORT_NAME.search(name) is not None and _PORT.fullmatch(value) is not None
+def is_public_beside(name: str, value: str) -> bool:
+    """True for what anybody may read behind such a name: GPIO14 of a pin, the id of a token."""
+    return any(names.search(name) and values.fullmatch(value) for names, values in _PUBLIC_BESIDE)
+
+
+def continues_sentence(text: str, end: int) -> bool:
+    """True where a word that ends there is no value: "mínimo 8 caracteres"; the type Promise<User>."""
+    return _MORE_OF_SENTENCE.match(text, end) is not None
 
 
 def strip_punctuation(value: str) -> str:

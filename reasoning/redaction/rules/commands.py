@@ -8,10 +8,10 @@ from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Trigger, next_words, pattern_rule
 from reasoning.redaction.values import (
     MIXED_SIGN,
-    is_chip_port,
     is_mixed,
     is_mixed_value,
     is_number_like,
+    is_public_beside,
     is_word,
     wordset,
 )
@@ -133,7 +133,7 @@ RULES = (
         r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
         accept=lambda found, value: (
             classify(found["name"]) is KeyKind.SECRET
-            and not is_chip_port(found["name"], value)
+            and not is_public_beside(found["name"], value)
             and (is_mixed(value) or (found["quote"] and not is_word(value)))
         ),
     ),

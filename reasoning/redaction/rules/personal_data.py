@@ -213,7 +213,7 @@ _LABELLED: Final = {
     kind: (
         # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
         re.compile(
-            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z])"
+            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z]|(?<=[A-Za-z\d])\d)"
             rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
         ),
         re.compile(rf"(?:\w{{1,16}}[ _'-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
@@ -249,7 +249,10 @@ _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \-\xa0]{0,4}[A-Za-z0-9
 _END_OF_WORD = re.compile(r"(?<=[^\W_])(?![^\W_])")
 _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compared with, never bound to
 # These folders name nobody.
-_SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
+_SHARED_HOMES = wordset(
+    "Shared Public Default user username $USER you runner ~ All app node www-data ubuntu debian ec2-user vscode git"
+    " jenkins circleci vagrant coder appuser airflow jovyan gitpod deploy"
+)
 
 
 def find_emails(text: str, start: int) -> Iterator[Span]:

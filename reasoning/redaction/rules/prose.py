@@ -24,13 +24,15 @@ from reasoning.redaction.values import (
     JOINED_NAMES,
     MIXED_SIGN,
     OPEN_MASK,
+    class_changes,
+    continues_sentence,
     is_address,
-    is_chip_port,
     is_expression,
     is_inert,
     is_mixed,
     is_number_like,
     is_on_next_line,
+    is_public_beside,
     is_random,
     is_word,
     lower_case,
@@ -100,8 +102,6 @@ _AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
-_NAMES_OF_PAIRS = ("key", "rsa key", "dsa key", "gpg key", "pgp key")
-_KEY_ID = re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?")  # of GnuPG: half a fingerprint, or all of it
 _VARIABLE = re.compile(r"[A-Z][A-Z\d]*_[A-Z\d_]+=")  # the next one, which is judged by itself
 _ID_FLAG = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
@@ -113,6 +113,9 @@ _NEARBY_NAME = re.compile(  # in lower case
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
+_WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
+_REST_OF_NAME = re.compile(r"[\w./\-]*\w")
+_COMPOUND = re.compile(r"[_/\d]")
 _NO_PASSWORD = re.compile(
     r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
     r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
@@ -189,7 +192,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
-            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
+            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)) or (value.isalpha() and continues_sentence(text, start + len(value))):
                 continue
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
                 yield Span(start, start + len(value))
@@ -215,7 +218,7 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name) and classify(name) is KeyKind.SECRET
-    if is_chip_port(name, value):
+    if is_public_beside(name, value):
         return False
     if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
@@ -227,7 +230,7 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
         return False
     if PASSWORD_NAME.search(name):
         return len(value) >= 3 and not ("_" in value and value.replace("_", "").isalpha())
-    return is_mixed(value) or (len(value) >= 12 and value.isascii() and not value.islower()) or is_random(value)
+    return is_mixed(value) or (len(value) >= 12 and is_no_identifier(value)) or is_random(value)
 
 
 def is_plain_name(name: str) -> bool:
@@ -241,13 +244,11 @@ def is_value_behind_name(name: str, value: str) -> bool:
     if not value or value.isalpha():
         return False
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
-    is_key_id = name.lower() in _NAMES_OF_PAIRS and _KEY_ID.fullmatch(value) is not None
     if (
         value[0] in "=:|-("
         or is_verb_pin
-        or is_key_id
         or _VARIABLE.match(value)
-        or is_chip_port(name, value)
+        or is_public_beside(name, value)
         or is_expression(value)
     ):
         return False
@@ -274,6 +275,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 and (is_announced or is_chosen(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_id
+                and not is_part_of_name(text, name)
             ):
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))
@@ -281,6 +283,20 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
             is_id = _ID_FLAG.fullmatch(word.group()) is not None
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
+
+
+def is_part_of_name(text: str, name: re.Match[str]) -> bool:
+    """True within a longer name that is no secret's: "password_encryption", "checksum/secret", "secretmanager-v1"."""
+    whole = _WHOLE_NAME.search(text, max(name.start() - 40, 0), name.start())
+    rest = _REST_OF_NAME.match(text, name.end())
+    shown = (whole[0] if whole else "") + text[name.start() : rest.end() if rest else name.end()]
+    return _COMPOUND.search(shown) is not None and classify(shown) is KeyKind.NONE
+
+
+def is_no_identifier(value: str) -> bool:
+    """True for ASCII that is neither lower case nor words in camel case."""
+    is_camel_case = value.isalpha() and class_changes(value) < 0.3
+    return value.isascii() and not value.islower() and not is_camel_case
 
 
 def is_chosen(value: str) -> bool:

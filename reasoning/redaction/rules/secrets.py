@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify
+from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify, name_words
 from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
 from reasoning.redaction.rules.prose import (
     PASSWORD_NAME,
@@ -26,12 +26,14 @@ from reasoning.redaction.rules.providers import PROVIDERS
 from reasoning.redaction.values import (
     ARN,
     ESCAPED_BREAK,
+    JOINED_NAMES,
     MAX_ARN_CHARS,
     NEXT_NAME,
     OPEN_MASK,
     WEAK_MIN_CHARS,
+    class_changes,
+    continues_sentence,
     is_address,
-    is_chip_port,
     is_expression,
     is_inert,
     is_issued,
@@ -39,6 +41,7 @@ from reasoning.redaction.values import (
     is_mixed_value,
     is_number_like,
     is_on_next_line,
+    is_public_beside,
     is_random,
     is_word,
     longest_piece,
@@ -122,7 +125,7 @@ _OPENERS = (  # also block scalars and anchors of YAML
     rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}(?:checksum/)?[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -134,13 +137,13 @@ _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
-_TOKEN_ID = re.compile(r"(?i)token[ _-]?id\Z")  # not the token
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
+_NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
+_TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
@@ -200,6 +203,7 @@ def quoted_value(text: str, lead: re.Match[str], quote: re.Match[str]) -> str:
     is_closing |= before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]
     # "Vault token: " VAULT_TOKEN
     is_closing |= quote[0][-1].isspace() and text.find(quote[1], start, start + 512) < 0
+    is_closing |= "\n\n" in quote[0]
     is_docstring = re.search(r"\n\s*\"{3}", lead["open"]) is not None
     is_empty = opened[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or behind in (*":,;)]}.", ""))
     is_role = quote[0] == "`" and lead["sep"] == ":" and before == ":"  # of reStructuredText
@@ -234,23 +238,33 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
-    if is_chip_port(name, value) or (_TOKEN_ID.search(name) and _UUID.fullmatch(value)):
+    if is_public_beside(name, value):
         return False
     if kind is not KeyKind.SECRET:
         return is_weak_value(separator, kind, value)
+    if not quoted and separator != "=" and is_expression(value):
+        return False
+    if separator == "::":
+        return is_mixed(value)
     if separator in ":,|" and is_verb(name, value, lead.string, lead.start()):
         return False
     if value.isdigit() and name.lower().endswith("tokens"):
         return False  # a number of them
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
         is_named = " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
+        if _NEXT_KEY.match(lead.string, lead.end() + len(value)):
+            return False
         return is_named and bool(quoted) and not value.islower() and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         is_literal = re.match(r"[\"'`]\s", lead[0][len(name) :]) is not None  # 'token_1' == 'token_2'
         return bool(quoted) and len(value) > 3 and not is_literal
     if separator[-1] == "(":
-        return is_mixed(value)
+        return (
+            " " not in value
+            and is_mixed(value)
+            and bool(PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value))
+        )
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
     if separator in "-–—" and value.replace("-", "").isalpha():
@@ -263,7 +277,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
 
 
 def is_weak_value(separator: str, kind: KeyKind, value: str) -> bool:
-    if is_expression(value):
+    if is_expression(value) or _TEMPLATE.search(value):
         return False
     if kind is KeyKind.WEAK and separator[-1] != ",":
         return is_random(value, min_chars=WEAK_MIN_CHARS) and " " not in value
@@ -295,13 +309,17 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     name, separator = lead["name"], lead["sep"]
     if is_code(name, value) or is_label(value) or len(value) < (4 if value.isdigit() else 3):
         return False
-    is_sentence = (
-        separator == ":"
-        and value.isalpha()
-        and not PASSWORD_NAME.search(name)
-        and _NEXT_WORD.match(lead.string, lead.end() + len(value))
-    )
-    if is_sentence:
+    end = lead.end() + len(value)
+    if value.replace("_", "").isalpha() and (
+        continues_sentence(lead.string, end)
+        or is_type(name, value)
+        or value.lower() in name_words(name)
+        or (
+            separator == ":"
+            and not (PASSWORD_NAME.search(name) and not is_word(value))
+            and _NEXT_WORD.match(lead.string, end)
+        )
+    ):
         return False
     if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
         return name.isupper() or not is_word(value)
@@ -320,6 +338,13 @@ def is_code(name: str, value: str) -> bool:
     if low.rstrip("s") in (last.rstrip("s"), "self", "basic", "bearer") or _ATTRIBUTE.match(name):
         return True
     return ("_" in low or not name.isupper()) and is_variable(value)
+
+
+def is_type(name: str, value: str) -> bool:
+    """True for words behind a name whose secrets no person chooses: ``token = Error``, ``cookies: sessionCookies``."""
+    is_camel_case = not value.islower() and class_changes(value) < 0.3
+    is_chosen = name.isupper() or PASSWORD_NAME.search(name) or "secret" in name.lower()
+    return not is_chosen and (is_camel_case or (len(value) <= 10 and value[1:].islower()))
 
 
 def is_variable(value: str) -> bool:
@@ -413,7 +438,7 @@ TRIGGERS = (
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
-        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
+        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|amz-id-2|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
         r"|continuation[a-z_-]{0,12}token",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),

@@ -170,7 +170,7 @@ _ISSUER = re.compile(
 )
 # Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
-    r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
+    r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|LS0tLS1CRUdJTiBDRVJU|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
     r"|/?(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
     r"|RW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/])"  # a public key of minisign
     r"|MIGfMA0GCSqGSIb3DQEBAQUAA|MII[BC]IjANBgkqhkiG9w0BAQEF|MFkwEwYHKoZIzj0CAQ|MCowBQYDK2V"  # public keys in Base64
@@ -182,9 +182,9 @@ _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
     r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|checksum|cid|etag|version[ _-]?id|cursor"
-    r"|content-md5|message-id|site-verification"
-    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|[\"'](?:[nxy]|x5t(?:#S256)?|kid)[\"'])"
-    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
+    r"|content-md5|message-id|amz-id-2|site-verification"
+    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
+    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
 )
 # What Base64 of a sentence becomes again.
 _SENTENCE = re.compile(rb"[A-Za-z]+,?(?: [A-Za-z]+[,.!?]?)+\s*")
