@@ -44,19 +44,19 @@ _SAMPLES = wordset(
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
-      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:\.\w+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | \${1,2}\(.* | \{\{.*
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:\.\w+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | -?\${1,2}[({].* | \{\{.*
       | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|creds?|credentials?) | [$:]\d{1,2}
       | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)
-      | \{\s?[\w.|\-]*\s?\}? | %\(\w+\)s | %s | %[A-Z_]+%
+      | \{\s?[\w.|\-]*\s?\}?(?:[ ]/)? | %\(\w+\)s | %s | %[A-Z_\d]+%
       | (?i:[a-z]{2,6}[-_])? (?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)
         (?i:[-_ ]?(?:[a-z]{2,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}
       | (?i:change[-_ ]?(?:me|this|it)) [-_]? (?:123\d?|\d)? !?
-      | (?i:p[a@4][s$5]{2}w[o0]rd) (?:12?3?4?)?!? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
+      | (?i:p[a@4][s$5]{2}w[o0]rd) (?:12?3?4?|2)?!? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
       | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
       | [\w\-]{1,24}=(?:\.{3}|…)
       | (?i:not?|none) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
         (?i:[-_ ](?:needed|required|used|set|here))?
-      | ([#_@%])\1[A-Z][A-Z_]+\1\1
+      | ([#_@%])\1[A-Z][A-Z_\d]+\1\1
       | (?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)? | 1234567890
       | [A-Za-z0-9/+_\-]{0,40}EXAMPLE(?:KEY|TOKEN)?
       | --?[a-z][a-z\-]{1,40}=?  # the next option
@@ -65,13 +65,14 @@ _PLACEHOLDER = re.compile(
       | (?:[a-z]{2,12}:){2,6}(?:password|passwd|pass|secret|token)  # the fields of a line
       | [a-z]{2,20}(?::[a-z_\-]{2,20}){1,4}:(?:v\d{1,2}:?)?  # the beginning of keys in a store
       | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
-      | [A-Z]{2,}\d? (?:_[A-Z]+\d{0,2}){1,8}=?  # the name of a variable, or of the next one
+      | [A-Z]{2,}\d? (?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d)){1,8}_{0,2}=?  # the name of a variable, or of the next one
+      | (?:[A-Z]\w{1,40}\.)[A-Z][A-Z_\d]+ | [A-Za-z]{2,16}(?:Password|Token|Secret|Key|Credentials?)\d?
       | &[a-z_]+ | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].* | [})]+[@/:,;.].*  # other parts of code
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super)
         (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
         |passwd|pwd|pass|pw|value|here)){1,4} \d?
-      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) [-_]?\d?)
+      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) (?:[-_]?v?\d)?)
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
@@ -107,6 +108,7 @@ _PUBLIC = re.compile(
     | \#\d{1,6}\W* | (?:/[a-z][a-z\d._\-]{1,30}){2,}/? | /[a-z\-]{2,30}/? | (?:~|\.\.?)/[\w./\-]{1,160}
     | [a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}
     | (?:[0-9A-F]{2}:){7,}[0-9A-F]{2}  # a fingerprint
+    | (?:sha-?\d{1,3}|md5)[:\-=][0-9a-f]{32,128} | \\{1,2}[ef][0-9a-f]{3}  # an icon
     | _Z[A-Z0-9]\w*  # a symbol of C++
     | (?:application|text|image|audio|video|multipart|font)/[a-z][\w.+\-]*(?:;.*)?
     | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
@@ -183,7 +185,7 @@ MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_MORE_OF_SENTENCE = re.compile(r" \d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)")
+_MORE_OF_SENTENCE = re.compile(r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)")
 # Names, and what is no secret behind them: ports of a chip, ids of tokens, ids of keys of GnuPG (half a fingerprint or
 # all of it).
 _PUBLIC_BESIDE = (

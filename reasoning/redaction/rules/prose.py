@@ -117,7 +117,7 @@ _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
 _COMPOUND = re.compile(r"[_/\d]")
 _NO_PASSWORD = re.compile(
-    r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
+    r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^\.?[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
     r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
 )
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
@@ -192,7 +192,9 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
-            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)) or (value.isalpha() and continues_sentence(text, start + len(value))):
+            elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
+                continue
+            elif value.replace("_", "").isalpha() and continues_sentence(text, start + len(value)):
                 continue
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
                 yield Span(start, start + len(value))

@@ -20,6 +20,7 @@ from reasoning.redaction.rules.prose import (
     accepts_digits,
     find_word_passphrase,
     is_label,
+    is_no_identifier,
     is_verb,
 )
 from reasoning.redaction.rules.providers import PROVIDERS
@@ -365,7 +366,7 @@ def is_secret_in_prose(name: str, value: str) -> bool:
     return (
         (is_mixed(value) and len(value) >= 6)
         or is_random(value)
-        or (len(value) >= 16 and not value.islower() and not _WORDS.fullmatch(value))
+        or (len(value) >= 16 and is_no_identifier(value) and not _WORDS.fullmatch(value))
     )
 
 
