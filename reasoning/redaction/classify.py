@@ -47,7 +47,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
-    " httponly issuer audience validator exception error exchange exp"
+    " httponly issuer audience validator exception error exchange exp plugin owner group"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(

@@ -44,7 +44,7 @@ _SAMPLES = wordset(
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
-      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:\.\w+)+ | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | -?\${1,2}[({].* | \{\{.*
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:(?:\.\w+)+|-) | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | -?\${1,2}[({].* | \{\{.*
       | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|creds?|credentials?) | [$:]\d{1,2}
       | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)
       | \{\s?[\w.|\-]*\s?\}?(?:[ ]/)? | %\(\w+\)s | %s | %[A-Z_\d]+%
@@ -53,7 +53,7 @@ _PLACEHOLDER = re.compile(
       | (?i:change[-_ ]?(?:me|this|it)) [-_]? (?:123\d?|\d)? !?
       | (?i:p[a@4][s$5]{2}w[o0]rd) (?:12?3?4?|2)?!? | [\[(](?i:your|insert|enter)[\w \-]{2,40}[\])]?
       | :[a-z]+:?  # a role of reStructuredText, a symbol of Ruby
-      | [\w\-]{1,24}=(?:\.{3}|…)
+      | [\w\-]{1,24}=(?:\.{3}|…|%s)
       | (?i:not?|none) [-_ ] (?i:needed|required|used|set|real|key|token|secret|password|auth)
         (?i:[-_ ](?:needed|required|used|set|here))?
       | ([#_@%])\1[A-Z][A-Z_\d]+\1\1
@@ -69,10 +69,10 @@ _PLACEHOLDER = re.compile(
       | (?:[A-Z]\w{1,40}\.)[A-Z][A-Z_\d]+ | [A-Za-z]{2,16}(?:Password|Token|Secret|Key|Credentials?)\d?
       | &[a-z_]+ | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].* | [})]+[@/:,;.].*  # other parts of code
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
-      | (?i:my|some|the|top|super)
+      | (?i:my|some|the|top|super|dev|development|test|default)
         (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
         |passwd|pwd|pass|pw|value|here)){1,4} \d?
-      | (?i:(?:[a-z]{2,12}[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) (?:[-_]?v?\d)?)
+      | (?i:(?:[a-z]{2,12}\d?[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) (?:[-_]?v?\d)?)
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
@@ -126,7 +126,7 @@ _TYPES = wordset(
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
     false typeof keyof readonly optional required char varchar secretstr uuid void type var let const hidden password file example impl
     dyn ref range new await async make func function struct class email date array list dict map default empty blank
-    unset off on yes no read write
+    unset off on yes no read write dev non-default cannot
     """
 )
 # Words with which a sentence about a password continues.
@@ -168,7 +168,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:[A-Za-z][\w.\-]*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.

@@ -157,7 +157,9 @@ _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
-        kind = classify(lead["name"])
+        kind, last = classify(lead["name"]), lead["name"].rpartition(" ")[2]
+        if lead[0].endswith(f"{last}=") and classify(last) is KeyKind.NONE:
+            continue  # "secret owner=x"
         if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
             kind = classify(lead["name"].rpartition(".")[2])
         if kind in (KeyKind.SECRET, KeyKind.WEAK, KeyKind.SERVICE) and not lead["name"].lower().endswith(
@@ -600,6 +602,7 @@ RULES = (
             classify(found["name"]) is KeyKind.SECRET
             and not is_expression(value)
             and not is_variable(value)
+            and not is_word(value)
             and not (value.isalpha() and value.isupper())  # the name of the argument
         ),
         needs="-",
