@@ -44,7 +44,8 @@ _SAMPLES = wordset(
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>?[\])}.:`]* | \[[A-Z][A-Za-z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \{\#.* | \$[A-Z][A-Z_]*+ |
-      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:(?:\.\w+)+|-) | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+ | -?\${1,2}[({].* | \{\{.*
+      \$[a-z]+(?:_[a-z\d]+)+ | \$[a-z]\w*(?:(?:\.\w+)+|-) | \$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+
+      | -?\${1,2}[({].* | \{\{.*
       | \$[A-Za-z_]{0,24}(?i:token|key|secret|password|passwd|pass|pwd|pw|auth|creds?|credentials?) | [$:]\d{1,2}
       | (?i:bearer|basic|token)[ ](?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)
       | \{\s?[\w.|\-]*\s?\}?(?:[ ]/)? | %\(\w+\)s | %s | %[A-Z_\d]+%
@@ -66,13 +67,14 @@ _PLACEHOLDER = re.compile(
       | [a-z]{2,20}(?::[a-z_\-]{2,20}){1,4}:(?:v\d{1,2}:?)?  # the beginning of keys in a store
       | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
       | [A-Z]{2,}\d? (?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d)){1,8}_{0,2}=?  # the name of a variable, or of the next one
-      | (?:[A-Z]\w{1,40}\.)[A-Z][A-Z_\d]+ | [A-Za-z]{2,16}(?:Password|Token|Secret|Key|Credentials?)\d?
+      | [A-Z]\w{1,40}\.[A-Z][A-Z_\d]+ | [A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d? | [a-z]{2,16}Password\d?
       | &[a-z_]+ | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].* | [})]+[@/:,;.].*  # other parts of code
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super|dev|development|test|default)
         (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
         |passwd|pwd|pass|pw|value|here)){1,4} \d?
-      | (?i:(?:[a-z]{2,12}\d?[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?) (?:[-_]?v?\d)?)
+      | (?i:(?:[a-z]{2,12}\d?[-_]){1,3}(?:password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?)
+        (?:[-_]?v?\d)?)
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
@@ -85,8 +87,8 @@ _PLACEHOLDER = re.compile(
       | [0-9a-f]{0,4}0203040506070809[0-9a-f]*  # the key of test vectors
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | (?:foo|ba[rz]){1,3} | example[-_]?\d{1,3} | n/?a | tbd
-      | todo)
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | (?:foo|ba[rz]){1,3} | example[-_]?\d{1,3}
+      | n/?a | tbd | todo)
     )"""
 )
 # A known beginning, and stars or dots for the rest.
@@ -114,7 +116,8 @@ _PUBLIC = re.compile(
     | S-1(?:-\d{1,12}){2,15}  # a security identifier of Windows
     | [a-z][\w\-]{1,60}
       \.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|pem|key|crt|jks)
-    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,7}){1,2} | (?:[a-z][a-z\-]{1,30}\d{0,2}/){1,}[a-z][a-z\-]{1,30}\d{0,2}  # paths
+    | (?:[\w.\-]{1,40}/){1,12}[\w\-]{1,60}(?:\.[a-z]\w{1,7}){1,2}
+    | (?:[a-z][a-z\-]{1,30}\d{0,2}/){2,}[a-z][a-z\-]{1,30}\d{0,2}  # paths
     | (?:[a-z][a-z\d\-]*\.){2,}(?:com|net|org|io|dev|gov|edu|local|internal)
     | v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+\-]{1,40})?
     | (?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*
@@ -124,9 +127,10 @@ _PUBLIC = re.compile(
 _TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
-    false typeof keyof readonly optional required char varchar secretstr uuid void type var let const hidden password file example impl
+    false typeof keyof readonly dev non-default cannot
+    optional required char varchar secretstr uuid void type var let const hidden password file example impl
     dyn ref range new await async make func function struct class email date array list dict map default empty blank
-    unset off on yes no read write dev non-default cannot
+    unset off on yes no read write
     """
 )
 # Words with which a sentence about a password continues.
@@ -185,7 +189,9 @@ MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_MORE_OF_SENTENCE = re.compile(r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)")
+_MORE_OF_SENTENCE = re.compile(
+    r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)"
+)
 # Names, and what is no secret behind them: ports of a chip, ids of tokens, ids of keys of GnuPG (half a fingerprint or
 # all of it).
 _PUBLIC_BESIDE = (
@@ -307,9 +313,9 @@ def is_public_beside(name: str, value: str) -> bool:
     return any(names.search(name) and values.fullmatch(value) for names, values in _PUBLIC_BESIDE)
 
 
-def continues_sentence(text: str, end: int) -> bool:
-    """True where a word that ends there is no value: "mínimo 8 caracteres"; the type Promise<User>."""
-    return _MORE_OF_SENTENCE.match(text, end) is not None
+def continues_sentence(text: str, start: int, end: int) -> bool:
+    """True where ``text[start:end]`` is a word, no value: "mínimo 8 caracteres"; the type in ``Promise<User>``."""
+    return text[start:end].replace("_", "").isalpha() and _MORE_OF_SENTENCE.match(text, end) is not None
 
 
 def strip_punctuation(value: str) -> str:

@@ -93,7 +93,8 @@ def pattern_rule(
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
-            if accept(found, value) and (kind != "secret" or not (is_inert(value) or (strip and is_inert(found[group])))):
+            shown = found[group] if strip else value  # "eyJhbGciOi..." is no whole token
+            if accept(found, value) and (kind != "secret" or not (is_inert(value) or is_inert(shown))):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
 
     return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)

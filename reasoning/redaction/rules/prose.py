@@ -188,13 +188,12 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
             continue
         if stated:
             start, value = stated.start("value"), strip_punctuation(stated["value"])
-            if is_on_next_line(text, word.end(), start, start + len(value), value):
+            end = start + len(value)
+            if is_on_next_line(text, word.end(), start, end, value) or continues_sentence(text, start, end):
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
             elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
-                continue
-            elif value.replace("_", "").isalpha() and continues_sentence(text, start + len(value)):
                 continue
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
                 yield Span(start, start + len(value))

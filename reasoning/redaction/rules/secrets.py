@@ -241,33 +241,26 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
-    if is_public_beside(name, value):
-        return False
     if kind is not KeyKind.SECRET:
-        return is_weak_value(separator, kind, value)
-    if not quoted and separator != "=" and is_expression(value):
+        return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
+    if (
+        is_public_beside(name, value)
+        or (not quoted and separator != "=" and is_expression(value))
+        or (separator in ":,|" and is_verb(name, value, lead.string, lead.start()))
+        or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
+    ):
         return False
-    if separator == "::":
-        return is_mixed(value)
-    if separator in ":,|" and is_verb(name, value, lead.string, lead.start()):
-        return False
-    if value.isdigit() and name.lower().endswith("tokens"):
-        return False  # a number of them
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
         is_named = " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
-        if _NEXT_KEY.match(lead.string, lead.end() + len(value)):
-            return False
-        return is_named and bool(quoted) and not value.islower() and is_secret_in_prose(name, value)
+        is_key = _NEXT_KEY.match(lead.string, lead.end() + len(value)) is not None
+        return is_named and bool(quoted) and not (is_key or value.islower()) and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         is_literal = re.match(r"[\"'`]\s", lead[0][len(name) :]) is not None  # 'token_1' == 'token_2'
         return bool(quoted) and len(value) > 3 and not is_literal
-    if separator[-1] == "(":
-        return (
-            " " not in value
-            and is_mixed(value)
-            and bool(PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value))
-        )
+    if separator[-1] == "(" or separator == "::":
+        is_chosen = PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value)
+        return " " not in value and is_mixed(value) and bool(is_chosen)
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
     if separator in "-–—" and value.replace("-", "").isalpha():
@@ -313,14 +306,13 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     if is_code(name, value) or is_label(value) or len(value) < (4 if value.isdigit() else 3):
         return False
     end = lead.end() + len(value)
-    if value.replace("_", "").isalpha() and (
-        continues_sentence(lead.string, end)
-        or is_type(name, value)
-        or value.lower() in name_words(name)
-        or (
-            separator == ":"
-            and not (PASSWORD_NAME.search(name) and not is_word(value))
-            and _NEXT_WORD.match(lead.string, end)
+    is_sentence = separator == ":" and (is_word(value) or not PASSWORD_NAME.search(name))
+    if continues_sentence(lead.string, lead.end(), end) or (
+        value.isalpha()
+        and (
+            is_type(name, value)
+            or value.lower() in name_words(name)
+            or (is_sentence and _NEXT_WORD.match(lead.string, end))
         )
     ):
         return False
