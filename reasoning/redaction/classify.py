@@ -33,7 +33,7 @@ class KeyKind(StrEnum):
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
     " minutes hours days spend sum avg average diff delta existing fingerprint digest checksum sha ms lifetime timeout"
-    " interval expiration expiry ttl"
+    " interval expiration expiry ttl kb mb gb bytes bits"
 )
 _MEASURED_TOKENS = wordset(
     "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
@@ -47,7 +47,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
-    " httponly issuer audience validator exception error exchange exp plugin owner group"
+    " httponly issuer audience validator exception error exchange exp plugin owner group identity"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(

@@ -30,7 +30,7 @@ WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 
 # What other programs write in place of a secret.
 OPEN_MASK = "[redacted"
-_MASKS = (OPEN_MASK, "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
+_MASKS = (OPEN_MASK, "redacted]", "[unavailable", "***", "••••", "[vector", "[base64", "[text", "xxxx", "XXXX")
 # Values that tutorials and default settings share: whoever reads one learns nothing of a person's.
 _SAMPLES = wordset(
     """
@@ -87,8 +87,8 @@ _PLACEHOLDER = re.compile(
       | [0-9a-f]{0,4}0203040506070809[0-9a-f]*  # the key of test vectors
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
-      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | (?:foo|ba[rz]){1,3} | example[-_]?\d{1,3}
-      | n/?a | tbd | todo)
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | ([A-Za-z])\2{2,} | (?:foo|ba[rz]){1,3}
+      | example[-_]?\d{1,3} | n/?a | tbd | todo)
     )"""
 )
 # A known beginning, and stars or dots for the rest.
@@ -207,7 +207,7 @@ _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
 # row_id_49, bert-base-3b, SO-2024-00917, user1SessionEnded, user:755186:cart, order#2026-01-31
 JOINED_NAMES = re.compile(
     r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+|[A-Z]{1,5}(?:-(?:\d{1,8}|[A-Z]{1,3}))+"
-    r"|[a-z]{2,12}\d{0,2}(?:[A-Z][a-z]{2,12}\d{0,2}){1,6}|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
+    r"|[a-z]{2,12}\d{0,2}(?:[A-Z][a-z]{2,12}\d{0,2}){0,6}[A-Z][a-z]{2,12}|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
 )
 
 
