@@ -68,7 +68,8 @@ _PLACEHOLDER = re.compile(
       | (?:npm|npx|yarn|pnpm|node|bash|python3?)[ ][a-z\-./][^\n]{1,160}  # a command
       | [A-Z]{2,}\d? (?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d)){1,8}_{0,2}=?  # the name of a variable, or of the next one
       | [A-Z]\w{1,40}\.[A-Z][A-Z_\d]+ | [A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d?
-      | &(?:mut|self|value|val|token|key|secret) | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].* | [})]+[@/:,;.].*  # other parts of code
+      | &(?:mut|self|value|val|token|key|secret) | \+[A-Za-z_.]+\(? | %[wWiIqQ][\[({].*
+      | [})]+[@/:,;.].*  # other parts of code
       | [A-Z]{2,8} (?:_[A-Z]+[a-z]{0,3}\d{0,2}(?:_\d)?){2,8}
       | (?i:my|some|the|top|super|dev|development|test|default)
         (?i:[-_ ]?(?:own|new|strong|secure|long|random|secret|api|access|auth|registry|cookie|key|token|password
@@ -77,7 +78,8 @@ _PLACEHOLDER = re.compile(
         (?:[-_]?v?\d)?)
       | (?:[a-z_]{1,30},){2,}[a-z_]{1,30}  # a heading of CSV
       | (?i:dead(?:beef|cafe|bad)+ | abcd?e?f?g?h?)
-      | !?(?:os\.|local\.|var\.|module\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
+      | !?(?:os\.|local\.|var\.|module\.|process\.|env\.|import\.meta
+      |getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | (?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.* | ENC\[[A-Z].* | \?[A-Za-z_]*\}?
       | !(?:vault|secret|env|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*
       # a pattern: of anything, or with a repeated class of characters
