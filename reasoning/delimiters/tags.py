@@ -13,7 +13,7 @@ from reasoning.services.thinking_formats import LEFTOVERS, ThinkingFormat
 NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8
 _MAX_ATTRIBUTE_CHARS = 200
-_MAX_TAG_CHARS = 240  # with its attributes
+_MAX_TAG_CHARS = 32
 
 
 def any_case(words: str, *, blank: str = "") -> str:
@@ -33,21 +33,16 @@ def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
 _NAME = "|".join(any_case(name) for name in NAMES)
 _THOUGHT_NAME = "|".join(any_case(name) for name in NAMES[:3])
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
-_LEAD = r"<[ \t]{0,4}/?[ \t]{0,4}"
-_ATTRIBUTES = rf"\s{{1,{_MAX_BLANKS}}}(?=[^\s<>/])"
 # A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
 _ESCAPED = any_case("scratchpad")
 _LESS, _GREATER = r"(?:<|&(?:lt|\#60|\#[xX]3[cC]);)", r"\\?(?:>|&(?:gt|\#62|\#[xX]3[eE]);)"
 _TAG = re.compile(
-    rf"<(?P<blanks>[ \t]{{0,4}})(?P<lead>/?)[ \t]{{0,4}}(?P<name>{_NAME})"
-    rf"(?P<attributes>{_ATTRIBUTES}(?=[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}}=)[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}?)?"
-    rf"{_BLANKS}(?P<trail>/?)>"
+    rf"<(?P<lead>/?)(?P<name>{_NAME}){_BLANKS}(?P<trail>/?)>"
     rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?P<escaped_trail>/?){_GREATER}"
 )
 _PARTIAL_ENTITY = r"(?:&(?:[lg]?t?|\#[xX]?[36]?[02cCeE]?))"
 _PARTIAL_TAG = re.compile(
-    rf"{_LEAD}(?:{'|'.join(prefix_pattern(name) for name in NAMES)}"
-    rf"|(?:{_NAME})(?:{_BLANKS}/?|{_ATTRIBUTES}[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}))"
+    rf"</?(?:{'|'.join(prefix_pattern(name) for name in NAMES)}|(?:{_NAME}){_BLANKS}/?)"
     rf"|{_PARTIAL_ENTITY}"
     rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}/?\\?{_PARTIAL_ENTITY}?)"
 )
@@ -181,7 +176,7 @@ class TagScanner:
                 tokens.append(buffer[end : match.start()])
             tokens.append(self._tag(match))
             end = match.end()
-        # Hold back what may be the beginning of a tag: some 40 characters at most, or 240 where it has attributes.
+        # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
         carry_at = _partial_tag_at(buffer, end, self._grammar)
         self._carry = buffer[carry_at:]
         if carry_at > end:
@@ -193,11 +188,7 @@ class TagScanner:
             return mark
         is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
         kind: TagKind = "void" if is_void else "close" if is_closer else "open"
-        name = (match["name"] or "scratchpad").lower()
-        # Prose has such words between brackets, too; of what may be private notes nothing is risked.
-        is_loose = bool(match["blanks"] or match["attributes"])
-        is_doubtful = is_loose and kind == "open" and name != "scratchpad"
-        return Tag(name, kind, match[0], is_doubtful=is_doubtful)
+        return Tag((match["name"] or "scratchpad").lower(), kind, match[0])
 
 
 class SeamGuard:
@@ -266,10 +257,9 @@ def _partial_tag_at(text: str, start: int, grammar: Grammar = PLAIN_GRAMMAR) -> 
         first = max(start, len(text) - max(grammar.max_chars, _MAX_TAG_CHARS))
         places = [found.start() for found in grammar.first.finditer(text, first)]
     else:
-        # The last bracket can begin a partial tag, or the one before, if the last ends the tag or is in an attribute.
-        bracket = text.rfind("<", start)
-        last = max(bracket, text.rfind("&", start))
+        # The last bracket can begin a partial tag, or the one before, if the last ends the tag.
+        last = max(text.rfind("<", start), text.rfind("&", start))
         before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
-        places = sorted({bracket, before, last})
+        places = [before, last]
     partial = (at for at in places if at >= 0 and (text[at:] in grammar.beginnings or _PARTIAL_TAG.fullmatch(text, at)))
     return next(partial, len(text))

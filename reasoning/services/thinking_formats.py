@@ -247,10 +247,7 @@ def find_thinking_format(model: str, chosen: str = "") -> ThinkingFormat | None:
 _CODE = re.compile(
     r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)|(?<!`)(`{1,2})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
 )
-_TAG = re.compile(
-    r"<[ \t]{0,4}(/?)[ \t]{0,4}(?:think|thinking|reasoning)(?:\s{1,8}(?:[^<>\s][^<>]{0,200}=[^<>]{0,200})?)?>",
-    re.IGNORECASE,
-)
+_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)\s{0,8}>", re.IGNORECASE)
 
 
 def families_in(text: str) -> tuple[str, ...]:
