@@ -30,7 +30,7 @@ _USAGE_S = 5.0  # how long the token counts may take to follow the end of the an
 # Models that servers list beside those that answer, often before them.
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
-# As many characters in a row are a repetition of the conversation, not chance.
+# As many equal characters in a row count as a quotation of the conversation.
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
@@ -297,14 +297,14 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def until_next_frame_s(now: float, streams: int) -> float:
-    """Return how long text is joined before it is read, with so many streams open in this process.
+    """Return how long to sleep before text is read again, with so many streams open in this process.
 
-    All of them are read at the same moments: what is behind them runs quicker for many in a row than for each alone.
-    ``now``: by the event loop's clock.
+    All streams wake at the same moments, because a batch of them costs less than each by itself. ``now``: by the event
+    loop's clock.
     """
     window = min(max(FRAME_WINDOW_S, WINDOW_PER_STREAM_S * streams), LONGEST_WINDOW_S)
     rest = window - now % window
-    # A timer may be early by a millisecond: the moment that it was set for must not count as the next one.
+    # A timer may fire early: the moment that it was set for is still ahead then, and must not be waited for again.
     return rest if rest > window / 4 else rest + window
 
 

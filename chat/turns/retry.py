@@ -31,7 +31,7 @@ FIRST_WAIT_S = 0.5
 _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused", "include"})
-# Reasons of which the cause may be another one, once what they name is left out or was never sent.
+# Reasons that may be wrong: where the request doesn't contain what they name, the refusal counts as unexplained.
 _VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "roles", "system_role", "images"})
 
 
@@ -99,8 +99,8 @@ class RetryPolicy:
     """What to do about a request that failed before any output. Replay 2.10, D6; product 28 to 31.
 
     Each remedy changes the next request; compaction and waiting are tried at most twice, or for minutes while a model
-    is being loaded. Nothing was produced, so that holds wherever in a turn the request is made. After the first piece
-    of an answer a failure ends the turn: what a service accepted is never requested again.
+    is being loaded. That applies to each request of a turn, since one that failed has produced nothing. After the first
+    piece of an answer a failure ends the turn: what a service accepted is never requested again.
     """
 
     _overflows: int = 0
@@ -113,7 +113,7 @@ class RetryPolicy:
         for lesson in LESSONS:
             if error.reason == lesson.reason and not lesson.is_respected(plan):
                 return Remedy("learn", lesson.fact)
-        # Not counted: the next plan holds nothing of what was refused.
+        # Needs no limit: the next plan doesn't contain the refused part.
         is_unexplained = error.code == "refused" and error.reason in _VAGUE_REASONS
         if part := refused_part(error, plan, is_unexplained=is_unexplained):
             return Remedy("omit", part)
@@ -124,20 +124,21 @@ class RetryPolicy:
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
             return Remedy("compact")
-        if self.may_wait(error):
+        if self.take_wait(error):
             return Remedy("wait")
         # A server that breaks at each try may do so at a part of the request; one that is unavailable or busy doesn't.
         has_waited = self._waits >= MAX_WAITS
         is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and has_waited
         part = refused_part(error, plan, is_unexplained=is_broken)
-        # Whatever breaks there would break later requests, too: a template, or a server that crashes at it.
-        is_unreadable = error.code in ("server_error", "disconnected", "malformed")
-        if not part and is_unreadable and (has_waited or not error.retryable) and plan.ends_in_results:
+        # A server may crash at results of calls. In the turn of these calls that looks like a short outage, which
+        # changes nothing; a later question is better answered without them than not at all.
+        is_down = error.code in ("server_error", "disconnected", "malformed") and (has_waited or not error.retryable)
+        if not part and is_down and plan.sends_calls and not plan.ends_in_results:
             part = "calls"
         return Remedy("omit", part) if part else None
 
-    def may_wait(self, error: ProviderError) -> bool:
-        """Whether the same request may succeed after ``wait_s``; counts the wait."""
+    def take_wait(self, error: ProviderError) -> bool:
+        """Count one more wait of ``wait_s``, and return whether the same request may succeed after it."""
         if error.reason == "loading":
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)
@@ -164,7 +165,7 @@ class RetryPolicy:
 
 
 def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool) -> str:
-    """Return what of a request its service refused, or may have where it does not say; a field of ``Refused``.
+    """Return the part that the service refused or, if it gave no reason, the likeliest one: a field of ``Refused``.
 
     A conversation must not end with one bad part, so what can be left out is, the most likely first. Replay 10.
     """
@@ -184,7 +185,7 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:
         return "content"
-    # Results that it accepted before are hardly what it refuses now, but another model may break at any.
+    # Results that this model accepted before are rarely what it refuses; a server may break at those of another model.
     is_at_results = plan.ends_in_results or (plan.sends_calls and error.code == "server_error")
     if is_unexplained and is_at_results:
         return "calls"
@@ -192,9 +193,11 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:
-    """Say of an unexplained failure what it may be about: reasoning that settings withheld, or results of calls."""
-    if error.code == "refused" and not error.reason and any(one.rule in BY_SETTING for one in plan.omissions):
+    """Return an unexplained failure with its likely cause: reasoning that settings withheld, or results of calls."""
+    is_refused = error.code == "refused" and not error.reason
+    is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and not error.reason
+    if is_refused and any(one.rule in BY_SETTING for one in plan.omissions):
         error.reason = "maybe_missing_reasoning"
-    elif error.code in ("refused", "server_error") and not error.reason and plan.ends_in_results:
+    elif (is_refused or is_broken) and plan.ends_in_results:
         error.reason = "results"
     return error

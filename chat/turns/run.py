@@ -264,7 +264,7 @@ class TurnRun:
                 found: Provider = await self._stoppable(model_choice.provider(self.started.choice))
             except ProviderError as error:
                 note_request(self.started.choice.config.host, error.code)
-                if not self._retry.may_wait(error):
+                if not self._retry.take_wait(error):
                     raise
                 await self._wait_after(error)
             else:

@@ -40,9 +40,9 @@ class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
     ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
-    (replay 10), ``calls`` those at whose results it failed. Of the others only whether they were refused counts: the
-    message of the ``system`` (product 29), ``call_ids`` in their form, and ``content``, a null beside calls, which take
-    another form.
+    (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only whether they were
+    refused counts: the message of the ``system`` (product 29), ``call_ids`` in their form, and ``content``, a null
+    beside calls, which take another form.
     """
 
     items: int = 0
@@ -99,13 +99,13 @@ class Selector:
         firsts = {call.call_id: call for call in reversed(step.calls)}
         repeated = [call for call in step.calls if firsts[call.call_id] is not call]
         left = self._drop(step, repeated, ("replay 7", "the same call a second time"))
-        # Services refuse partial steps, but the next question may be about what was found.
-        if turn.has_failed:
-            left = self._finished_calls(left)
         # Those of the running turn stay: without their results the model would call them again.
         if not turn.is_running:
             failed_at = [call for call in left.calls if call.seq <= self.refused.calls]
             left = self._drop(left, failed_at, ("replay 10", "the service failed at the results of these calls"))
+        # Services refuse partial steps, but the next question may be about what was found.
+        if turn.has_failed:
+            left = self._finished_calls(left)
         if not self.dialect.takes_tools:
             # The model called tools that it wasn't offered. Drop the calls; in the running turn drop the whole step, so
             # that the model answers anew.

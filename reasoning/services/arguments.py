@@ -18,8 +18,8 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
 _LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
-# Of a literal of Python or JavaScript, what JSON writes in another way; its own strings are passed over. A string that
-# nobody closes goes to the end, or each quote in it would be tried as the next one's beginning.
+# What JSON writes in another way than Python and JavaScript; its own strings are passed over. A string that nobody
+# closes goes to the end: else each quote in it would be tried as the beginning of another, at a square cost.
 _LITERAL_TOKEN = re.compile(
     r"'(?P<quoted>(?:[^'\\]|\\.)*+)(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
     r"|(?P<key>[A-Za-z_]\w*+)(?=\s*+:)|[A-Za-z_]\w*+|,(?=\s*+[}\]])",
@@ -51,20 +51,20 @@ def is_json_object(text: str) -> bool:
         return False
 
 
-def as_it_came(_pieces: Sequence[str], joined: str) -> Iterator[str]:
-    """Yield the text itself: it may have raw control characters, or a byte order mark in front."""
+def without_byte_order_mark(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield the text without the mark that may precede it; of all repairs raw control characters are escaped."""
     yield joined.removeprefix("\ufeff")
 
 
 def cumulative(pieces: Sequence[str], _joined: str) -> Iterator[str]:
-    """Yield the last piece if each one repeats the one before it and continues."""
+    """Yield the last piece if each piece begins with the whole piece before it."""
     spoken = [piece for piece in pieces if piece]
     if len(spoken) > 1 and all(after.startswith(before) for before, after in pairwise(spoken)):
         yield spoken[-1]
 
 
 def repeated_whole(pieces: Sequence[str], _joined: str) -> Iterator[str]:
-    """Yield the last piece if it repeats all that came before it, which need not be complete."""
+    """Yield the last piece if it begins with all earlier pieces together, which need not be complete."""
     *before, last = [piece for piece in pieces if piece]  # there is one, since they are no JSON
     start = "".join(before)
     if start and last.startswith(start):
@@ -72,7 +72,7 @@ def repeated_whole(pieces: Sequence[str], _joined: str) -> Iterator[str]:
 
 
 def last_object(_pieces: Sequence[str], joined: str) -> Iterator[str]:
-    """Yield the last object of several complete ones, but for empty ones."""
+    """Yield the last object of several complete ones that isn't empty."""
     decoder = json.JSONDecoder(strict=False)
     at, found = 0, ""
     while True:
@@ -129,8 +129,8 @@ class ArgumentsRepair(NamedTuple):
 
 
 REPAIRS = (
-    ArgumentsRepair(as_it_came, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
-    ArgumentsRepair(as_it_came, ("\ufeff", '{"q": "a"}'), '{"q": "a"}'),
+    ArgumentsRepair(without_byte_order_mark, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
+    ArgumentsRepair(without_byte_order_mark, ("\ufeff", '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),

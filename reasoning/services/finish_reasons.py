@@ -67,7 +67,8 @@ _CONTEXT = frozenset(map(_plain, _CONTEXT_NAMES.split()))
 _OPEN = frozenset({"", *map(_plain, _OPEN_NAMES.split())})
 
 
-# What a name that isn't in the table contains, without signs, and examples. An end that is none of these needs no word.
+# Patterns for names that aren't in the table, without their signs, each with examples. None is needed for ``stop``: an
+# unknown name counts as that if an answer came.
 FRAGMENTS: tuple[tuple[FinishReason, str, tuple[str, ...]], ...] = (
     (
         "content_filter",

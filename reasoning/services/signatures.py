@@ -64,7 +64,7 @@ def is_thought(part: object) -> bool:
 
 
 def is_signature(name: str, value: object, depth: int = 0) -> bool:
-    """Say whether a field is sent back as it came."""
+    """Say whether a field has the name and the type of a signature."""
     if value in _NOTHING or not isinstance(value, str | dict | list):
         return False
     plain = _NO_LETTER.sub("", name.lower())

@@ -15,8 +15,8 @@ Cap = Literal["answer", "thinking", "arguments", "calls"]
 class TurnLimits:
     """Sizes are bytes of UTF-8; answer and thinking count for the turn, arguments for one call.
 
-    The calls of a response that are to be run. As many more can be refused, each with a result; beyond that the
-    response is no longer read.
+    ``calls_per_response``: how many calls of a response are run. As many more are refused, each with a result; beyond
+    that the response is no longer read.
     """
 
     answer_bytes: int = 1_000_000

@@ -25,7 +25,8 @@ from reasoning.redaction.values import (
     wordset,
 )
 
-# Prefixes that no word begins with: eight characters with a digit are enough of a body.
+# Prefixes that no word begins with: a body of 8 characters with a digit, or of 20 without one, is enough. They also
+# count where a text is cut off within a token, which layouts don't.
 DISTINCT_PREFIXES = sorted(
     wordset(
         r" sk-(?:proj|svcacct|admin|None)- sk-ant- sk-or-"  # OpenAI, Anthropic, OpenRouter

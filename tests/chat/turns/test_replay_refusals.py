@@ -247,7 +247,7 @@ async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, i
 
 @pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
-@pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (502, "server_error"), (400, "refused")])
+@pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (400, "refused")])
 async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk, model, status, code):
     await talk.choose(KINDS[model])
     broken = {"faults": [{"kind": "http_error", "status": status, "message": "Oops", "times": 9}]}
@@ -259,6 +259,26 @@ async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk
     assert (failed.status, failed.error_code, failed.error_reason) == ("errored", code, "results")
     assert turn.status == "completed"
     assert not re.search(r'"(?:tool_calls|function_call)"', json.dumps(talk.upstream.requests()[-1]["body"]))
+
+
+@pytest.mark.spec("replay 10")
+@pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
+@pytest.mark.parametrize("later_failures", [0, 3])
+async def test_results_are_left_out_after_an_outage_only_if_it_goes_on(talk, model, later_failures):
+    await talk.choose(KINDS[model])
+    down = {"kind": "http_error", "status": 502, "message": "Oops", "times": 3}
+
+    failed = await talk.ask(talk.step(), {**talk.answer(), "faults": [down]})
+    again = {**down, "times": later_failures}
+    turn = await talk.ask({**talk.answer(), "faults": [again] if later_failures else []})
+
+    sent = [
+        '"call_id"' in body or '"tool_calls"' in body
+        for body in map(json.dumps, (request["body"] for request in talk.upstream.requests()))
+    ]
+    assert (failed.status, failed.error_code, failed.error_reason) == ("errored", "server_error", "")
+    assert turn.status == "completed"
+    assert sent[4:] == [*[True] * later_failures, not later_failures]
 
 
 @pytest.mark.spec("replay 10")
