@@ -272,10 +272,8 @@ async def test_results_are_left_out_after_an_outage_only_if_it_goes_on(talk, mod
     again = {**down, "times": later_failures}
     turn = await talk.ask({**talk.answer(), "faults": [again] if later_failures else []})
 
-    sent = [
-        '"call_id"' in body or '"tool_calls"' in body
-        for body in map(json.dumps, (request["body"] for request in talk.upstream.requests()))
-    ]
+    bodies = [json.dumps(request["body"]) for request in talk.upstream.requests()]
+    sent = ['"call_id"' in body or '"tool_calls"' in body for body in bodies]
     assert (failed.status, failed.error_code, failed.error_reason) == ("errored", "server_error", "")
     assert turn.status == "completed"
     assert sent[4:] == [*[True] * later_failures, not later_failures]

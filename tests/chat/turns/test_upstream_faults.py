@@ -128,7 +128,7 @@ def test_loading_is_waited_for_with_longer_pauses_as_long_as_for_a_first_word(se
     settings.FIRST_WORD_TIMEOUT_S = 100
     error = ProviderError("server_error", "loading", retryable=True)
     policy, waits = retry.RetryPolicy(), []
-    while policy.may_wait(error):
+    while policy.take_wait(error):
         waits.append(policy.wait_s(error))
 
     assert waits[:6] == [1, 2, 4, 8, 16, 16]
