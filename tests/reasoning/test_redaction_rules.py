@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, StreamRedactor, classify, redact_text
 from reasoning.redaction.rule_book import RuleBook
+from reasoning.redaction.values import ALLOWLIST
 from tests.reasoning.redaction_samples import (
     INNOCENT,
     KNOWN_MISSES,
@@ -34,6 +36,17 @@ def test_rule_alone_masks_its_example_and_leaves_the_other(rule, monkeypatch):
 
     assert not case.leaks_in(masked.feed(case.text) + masked.flush())
     assert left.feed(plain) + left.flush() == plain
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("row", ALLOWLIST, ids=lambda row: row.name)
+def test_row_of_the_allowlist_alone_allows_its_example(row):
+    allowing = [other.name for other in ALLOWLIST if re.fullmatch(other.pattern, row.stays)]
+    left, masked = (f'access_token = "{value}"' for value in (row.stays, row.masked))
+
+    assert allowing == [row.name]
+    assert redact_text(left) == left
+    assert redact_text(masked) == 'access_token = "[redacted]"'
 
 
 @pytest.mark.spec("004 redaction")
