@@ -27,7 +27,8 @@ def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:
     """
     part = r"[^\s\"'`]*+(?:[\"'`](?:(?<=[\s=:(,>\[{\\].)[^\"'`\n]{0,256}+)?+[^\s\"'`]*+){0,12}+"
     stop = rf"(?!{_PROSE})" if until_prose else ""
-    return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+")
+    # The blank behind the last word tells it from the end of a line.
+    return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+[ \t]?+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -224,6 +224,10 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     if is_expression(value) and not (quoted and ("(" not in value or PASSWORD_NAME.search(name))):
         return False
     if is_plain_name(name):
+        # Behind "the key is" or "the token is" it is the number of an order.
+        is_number = value.isupper() and is_mixed(value) and sum(map(str.isdigit, value)) > max(len(value) / 2, 6)
+        if is_number and name.lower().endswith("secret"):
+            return True
         return is_random(value, min_chars=10) or (
             quoted and is_mixed(value) and len(value) >= 8 and not JOINED_NAMES.fullmatch(value[:128])
         )

@@ -142,6 +142,7 @@ _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
+_LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
@@ -310,7 +311,7 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     if continues_sentence(lead.string, lead.end(), end) or (
         value.isalpha()
         and (
-            is_type(name, value)
+            (is_type(name, value) and not is_setting(lead, value))
             or value.lower() in name_words(name)
             or (is_sentence and _NEXT_WORD.match(lead.string, end))
         )
@@ -340,6 +341,16 @@ def is_type(name: str, value: str) -> bool:
     is_camel_case = not value.islower() and class_changes(value) < 0.3
     is_chosen = name.isupper() or PASSWORD_NAME.search(name) or "secret" in name.lower()
     return not is_chosen and (is_camel_case or (len(value) <= 10 and value[1:].islower()))
+
+
+def is_setting(lead: re.Match[str], value: str) -> bool:
+    """True for the line ``auth_token=hunter`` of a file of settings; code has blanks, brackets or a comma there."""
+    text, name = lead.string, lead["name"].rpartition(" ")[2]
+    is_certain = _COMPOUND.search(name) is not None and "cookie" not in name.lower()
+    is_tight = lead[0].endswith(f"{name}=")
+    begins_word = not text[max(lead.start() - 1, 0) : lead.start()].strip()
+    ends_line = _LINE_END.match(text, lead.end() + len(value)) is not None
+    return is_certain and is_tight and begins_word and ends_line and len(value) >= 6
 
 
 def is_variable(value: str) -> bool:
