@@ -427,14 +427,17 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-document.addEventListener("htmx:afterSettle", ({ detail }) => {
-  const textarea = detail.elt.querySelector("[data-edit-form] textarea:focus");
+// At once: the browser gives a new form the focus before htmx does, and who types by then would lose it.
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const textarea = detail.elt.querySelector("[data-edit-form] textarea[autofocus]");
   if (!textarea) return;
+  textarea.removeAttribute("autofocus"); // it is new once
   const typed = sessionStorage.getItem(editKey(textarea.form));
   if (typed !== null) {
     textarea.value = typed;
     unsentEdit = textarea;
   }
+  textarea.focus();
   textarea.setSelectionRange(textarea.value.length, textarea.value.length);
 });
 
