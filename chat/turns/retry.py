@@ -138,7 +138,7 @@ class RetryPolicy:
         return Remedy("omit", part) if part else None
 
     def take_wait(self, error: ProviderError) -> bool:
-        """Count one more wait of ``wait_s``, and return whether the same request may succeed after it."""
+        """Return whether the same request may succeed after ``wait_s``; if so, that wait is counted."""
         if error.reason == "loading":
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)

@@ -431,7 +431,7 @@ document.addEventListener("DOMContentLoaded", () => {
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const textarea = detail.elt.querySelector("[data-edit-form] textarea[autofocus]");
   if (!textarea) return;
-  textarea.removeAttribute("autofocus"); // it is new once
+  textarea.removeAttribute("autofocus"); // later swaps around the form leave it as it is
   const typed = sessionStorage.getItem(editKey(textarea.form));
   if (typed !== null) {
     textarea.value = typed;
