@@ -64,7 +64,9 @@ async def client_for(connection: Connection) -> AsyncOpenAI:
 def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
     """Build a client. ``http_options`` go to the HTTP client, such as a ``transport``."""
     from httpx2 import Timeout
-    from openai import AsyncOpenAI, DefaultAioHttpClient
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    from chat.providers.transport import AiohttpTransport
 
     # None for reading: ``SilenceLimit`` limits the silence of a stream, and listing has a limit of its own.
     timeout = Timeout(None, connect=connection.connect_s, pool=connection.connect_s)
@@ -76,9 +78,10 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
         timeout=timeout,
         # A stream that is compressed comes late, and may be a thousand times as long as what was received.
         default_headers={"Accept-Encoding": "identity"},
-        # The aiohttp transport costs about half of what the default one does for each token.
-        http_client=DefaultAioHttpClient(
-            timeout=timeout, event_hooks={"response": [refuse_redirect_elsewhere]}, **http_options
+        http_client=DefaultAsyncHttpxClient(
+            timeout=timeout,
+            event_hooks={"response": [refuse_redirect_elsewhere]},
+            **{"transport": AiohttpTransport(), **http_options},
         ),
     )
 

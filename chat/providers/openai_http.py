@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, parameter, shown_model, without_parameters
@@ -173,17 +173,24 @@ class OpenAIService:
                 # 1. The head of the response, within the time for the first word.
                 response = await silence.wait(self._send(request, stack))
                 # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
-                events, chunks = BodyParser(), in_slices(response.iter_bytes())
+                events, chunks = BodyParser(), response.iter_bytes()
+                left_unread = response.http_response.extensions.get("left_unread", nullcontext)
                 while not decoder.done:
                     wait = wait_for_usage if decoder.ended else silence.wait
                     if (chunk := await wait(anext(chunks, None))) is None:
                         break
-                    for delta in decode_together(events.feed(chunk), decoder):
-                        silence.note(delta)
-                        yield delta
+                    for start in range(0, len(chunk), SLICE_BYTES):
+                        if start:
+                            await asyncio.sleep(0)  # nothing else would run until all of it is parsed
+                        for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
+                            silence.note(delta)
+                            yield delta
                     # What arrives within a window is read together. The first text never waits.
                     if silence.has_heard and not decoder.ended:
-                        await asyncio.sleep(until_next_frame_s(asyncio.get_running_loop().time(), self.open_streams))
+                        now = asyncio.get_running_loop().time()
+                        with left_unread():
+                            await asyncio.sleep(until_next_frame_s(now, self.open_streams))
+                        await asyncio.sleep(0)  # the event loop receives what came meanwhile
                 # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -306,15 +313,6 @@ def until_next_frame_s(now: float, streams: int) -> float:
     rest = window - now % window
     # A timer may fire early: the moment that it was set for is still ahead then, and must not be waited for again.
     return rest if rest > window / 4 else rest + window
-
-
-async def in_slices(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield bytes as they arrive, a long piece in slices."""
-    async for chunk in chunks:
-        yield chunk[:SLICE_BYTES]
-        for start in range(SLICE_BYTES, len(chunk), SLICE_BYTES):
-            await asyncio.sleep(0)  # nothing else would run until all of it is parsed, not even a timeout
-            yield chunk[start : start + SLICE_BYTES]
 
 
 async def wait_for_usage(read: Awaitable[T]) -> T | None:

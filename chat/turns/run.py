@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from math import ceil
+from time import perf_counter
 from typing import Any
 
 from django.conf import settings
@@ -406,8 +407,7 @@ class TurnRun:
             self._refused_setting = plan.optional[min(refused)]
 
     async def _feed(self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle) -> None:
-        loop = asyncio.get_running_loop()
-        yielded_at = loop.time()
+        held_s = 0.0
         async with aclosing(stream):
             async for raw in stream:
                 if not self._has_output:
@@ -415,14 +415,16 @@ class TurnRun:
                     slow.cancel()
                     self.live.show_status(THINKING)
                 for piece in split_long_text(raw):
+                    began = perf_counter()
                     for update in step.feed(piece):
                         self._show(update)
                     if step.room.reached:
                         raise LimitReachedError(step.room.reached)
                     # A stream that is faster than we are never waits, so let the other tasks run.
-                    if loop.time() - yielded_at > MAX_HOLD_S:
+                    held_s += perf_counter() - began
+                    if held_s > MAX_HOLD_S:
                         await asyncio.sleep(0)
-                        yielded_at = loop.time()
+                        held_s = 0.0
 
     async def _end_step(self, step: StepMachine, *, is_partial: bool = False) -> StepOutcome:
         self._step = None
