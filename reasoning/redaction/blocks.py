@@ -9,13 +9,14 @@ import re
 
 _REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
 _PUBLIC = r"(?:[A-Z0-9]{1,8} ){0,2}(?:CERTIFICATE|PUBLIC KEY|CERTIFICATE REQUEST)"
-_BASE64_LINE = r"(?:\r?\n|\\n)[ \t]{0,16}[A-Za-z0-9+/]"
+_NEW_LINE = r"(?:\r?\n|\\n)[ \t]{0,16}(?:[#>*;][ \t]{0,16})?"  # also of a comment or a quotation
+_BASE64_LINE = rf"{_NEW_LINE}[A-Za-z0-9+/]"
 BLOCK_START = re.compile(
     rf"(?P<redacted>{_REDACTED})"
     r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
     rf"|(?P<public>-----BEGIN {_PUBLIC}-----(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
-    rf"(?:\r?\n|\\n)[ \t]{{0,16}}-----END {_PUBLIC}-----)"
+    rf"{_NEW_LINE}-----END {_PUBLIC}-----)"
 )
 BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|<(?i:REDACTED)(?=[\s>]|\Z)")
 OPEN_BLOCK_START = re.compile(

@@ -48,6 +48,8 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
+    " username user id region location level account config configuration settings options customs via"
+    " form request response"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -142,7 +144,9 @@ def kind_of(name: str) -> KeyKind:
         return KeyKind.NONE
     is_bookkeeping = bool(present & _KEY_BOOKKEEPING)
     if not (words[-1] == "key" and is_bookkeeping) and (
-        pairs & SECRET_PAIRS or words[-1] == "pass" or any(map(is_secret_word, words))
+        pairs & SECRET_PAIRS
+        or words[-1] in ("pass", "auth")  # "AUTH_REGION" and "authMode" are no secrets
+        or any(map(is_secret_word, set(words) - {"auth"}))
     ):
         # `tokens` alone is as often a number of them as a list of credentials.
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
@@ -191,6 +195,8 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     # "password policy v2.9" ends with its version
     noun = next((word for word in reversed(words) if not word.isdigit() and word != "v"), "")
+    if words[-2:] in SECRET_PAIRS or (noun == "id" and "access" in present):  # "session id"
+        return False
     return bool(present & _MEASURES) or noun in _ABOUT or noun.removesuffix("s") in _ABOUT
 
 

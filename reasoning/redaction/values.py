@@ -41,7 +41,7 @@ _SAMPLES = wordset(
     """
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
-    foo bar baz foobar wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
+    foo bar baz foobar abc def ghi xyz wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass
     """
 )
@@ -97,6 +97,12 @@ ALLOWLIST = (
         "your-256-bit-secret",
         "your-257-maples",
     ),
+    Allowed(
+        "place of a secret",
+        r"(?i:(?!my|your)[a-z]{2,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)",
+        "hashed-secret-here",
+        "maple77-here",
+    ),
     Allowed("numbered example", r"(?i:example[-_]?\d{1,3})", "example_123", "example_maple77"),
     Allowed("EXAMPLE", r"[A-Za-z0-9/+_-]{0,40}EXAMPLE(?:KEY|TOKEN)?", "AKIAIOSFODNN7EXAMPLE", "EXAMPLE7maple"),
     Allowed("changeme", r"(?i:change[-_ ]?(?:me|this|it)[-_]?(?:123\d?|\d)!?)", "changeme123", "changeme77"),
@@ -117,18 +123,31 @@ ALLOWLIST = (
     ),
     Allowed(
         "name of a secret",
-        rf"(?i:(?:[a-z]{{2,12}}\d?[-_]){{1,3}}(?:{_NOUNS})(?:[-_]?v?\d)?)",
-        "keyfile_password",
-        "keyfile_maple77",
+        rf"(?i:(?:[a-z]{{1,12}}\d?[-_]){{1,4}}(?:{_NOUNS})(?:[-_]id|[-_]?v?\d)?)(?:@[a-z].*)?",
+        "s3_secret_access_key",
+        "s3_maple77",
+    ),
+    Allowed(
+        "variable for tokens",
+        r"[a-z]{0,16}(?:[tT]oken|[cC]redential|[sS]ession)s?(?:[A-Z][a-z]{1,12}){1,4}|[a-z]{2,16}(?:Tokens|Credentials|Sessions)",
+        "tokensOrError",
+        "tokensOrMaple77",
+    ),
+    Allowed(
+        "class about secrets",
+        r"(?=[A-Za-z\d]*(?:Password|Token|OAuth|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}",
+        "OAuth2PasswordRequestForm",
+        "OAuth2PasswordMaple77",
     ),
     Allowed("type of a secret", r"[A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d?", "RefreshToken2", "MapleToken77"),
     Allowed(
         "name of a variable",  # or of the next one
-        r"[A-Z]{2,}\d?(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d)){1,8}_{0,2}=?",
+        r"[A-Z]{2,}\d?(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d{1,2})){1,8}_{0,2}=?",
         "AUTH0_ISSUER=",
         "MAPLE_tree77",
     ),
     # Samples whose characters follow a rule.
+    Allowed("alphabet", r"(?i:abcdefgh[a-z]{4,}\d{0,24})", "abcdefghijklmnop1234", "abcdefgh7maple"),
     Allowed("counted digits", r"(?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?", "sk-12345", "sk-12347"),
     Allowed("counted bytes", r"[0-9a-f]{0,4}0203040506070809[0-9a-f]*", "0102030405060708090a", "0102030405060709"),
     Allowed("hexadecimal words", r"(?i:dead(?:beef|cafe|bad)+)", "deadbeefcafebad", "deadbeef77"),
@@ -207,8 +226,10 @@ ALLOWLIST = (
     Allowed(
         "algorithm",
         r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
-        r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)",
-        "RSASSA-PKCS1-v1_5",
+        r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
+        r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
+        r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
+        "ECDH-ES+A128KW",
         "RSASSA-maple77",
     ),
     Allowed(
@@ -231,7 +252,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "path from a root",
-        r"(?:/[a-z][a-z\d._-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}",
+        r"(?:/[a-z][a-z\d._-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w-]{1,80})?",
         "/etc/ssl/redis2.pem",
         "/Maple77",
     ),
@@ -257,6 +278,9 @@ ALLOWLIST = (
     Allowed("fingerprint", r"(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}", "51:C4:0C:6D:7E:A5:6C:D8", "51:C4:0C:6D"),
     Allowed("digest", r"(?:sha-?\d{1,3}|md5)[:=-][0-9a-f]{32,128}", f"sha1:{'b2' * 20}", "sha1:maple77"),
     Allowed(
+        "words of a form", r"[A-Za-z]{2,16}(?:\+[a-z]{2,16}){2,12}", "Invalid+name+or+password", "Maple+77+password"
+    ),
+    Allowed(
         "media type",
         r"(?:application|text|image|audio|video|multipart|font)/[a-z][\w.+-]*(?:;.*)?",
         "application/json;v=2",
@@ -265,6 +289,12 @@ ALLOWLIST = (
     Allowed("identifier of Windows", r"S-1(?:-\d{1,12}){2,15}", "S-1-5-21-3623811015", "S-1-5-maple77"),
     Allowed(
         "version", r"v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+-]{1,40})?", "v6.2.1-beta.3+build.5", "v6.2.1maple"
+    ),
+    Allowed(
+        "duration",
+        r"\d{1,4} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|months?|y|years?)",
+        "2 days",
+        "2 maples",
     ),
     Allowed(
         "range of versions",
@@ -313,6 +343,11 @@ _SENTENCE_WORDS = wordset(
     those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
     us use used user users uses valid value very via vital want was way we weak well were what when where whether
     which while who whose why will with within without worth would wrong yet you your strings numbers
+    um uma uns umas un una une uno unos unas os las los lo les des du de do dos das da le la el il gli een het der die
+    das den dem ein eine einer einem einen eines ett och na por para pour per con com mit von vom zu zum zur auf für
+    bei nach über unter als ohne aus durch oder und hat haben sein verwenden verwendet benutzt certains certaines
+    algunos algunas alguns algumas cette cet ces este esta estas essa questo questa deze dit bir ve için ile bu sonraki
+    que qui quando cuando quand como comme più mais mas pero però auch nur noch schon jest lub oraz dla nie
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
@@ -329,7 +364,8 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}"
+    r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]\w*){2,}"
+    r"|[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -340,8 +376,8 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 # Behind the language of a block of code, and behind a value that has a line of its own.
 _FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
 _LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
-# The name of a resource of AWS is public, whatever its parts look like.
-ARN = re.compile(r"(?<![a-z])arn:[\w:/.*\-]*\Z")
+# The name of a resource is public, whatever its parts look like.
+ARN = re.compile(r"(?<![a-z])(?:arn|urn):[\w:/.*\-]*\Z")
 MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
@@ -349,10 +385,11 @@ _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9
 _MORE_OF_SENTENCE = re.compile(
     r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)"
 )
-# Names, and what is no secret behind them: ports of a chip, ids of tokens, ids of keys of GnuPG (half a fingerprint or
-# all of it).
+# Names, and what is no secret behind them: ports of a chip, schemes, ids of tokens, ids of keys of GnuPG (half a
+# fingerprint or all of it).
 _PUBLIC_BESIDE = (
     (re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"), re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")),
+    (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
     (re.compile(r"(?i)token[ _-]?id\Z"), re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")),
     (
         re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signingkey\Z"),
@@ -460,7 +497,7 @@ def is_address(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name, an argument with its name."""
-    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&!@")) is not None
 
 
 def is_public_beside(name: str, value: str) -> bool:

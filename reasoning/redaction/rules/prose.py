@@ -61,7 +61,7 @@ PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwo
 # A key or a token is never three digits; a PIN or a code is.
 _DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
-_PLAIN_NAMES = wordset("token secret key credential schlüssel geheimni")
+_PLAIN_NAMES = wordset("token secret key credential auth schlüssel geheimni")
 FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
     r"(?:\s{1,4}(?:for|of|to|on|in|at|from|per|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
     r"|van|voor)(?:\s{1,4}\S{0,59}[^\s.!?;:=]){0,5}?)?"
@@ -102,13 +102,16 @@ _AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
-_VARIABLE = re.compile(r"[A-Z][A-Z\d]*_[A-Z\d_]+=")  # the next one, which is judged by itself
+# The next name, which is judged by itself; and one of code.
+_VARIABLE = re.compile(
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+)
 _ID_FLAG = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
     rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
     r"pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
-    r"|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
+    r"|(?P<plain>pass(?![a-z])|secret(?! (?:generic|tls|docker-registry)[ ])|token|credential|log(?:ged)?[ ]?in)"
     rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w))"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
@@ -242,7 +245,9 @@ def is_plain_name(name: str) -> bool:
     """True for a name with other meanings: "the key", but not "the API key"."""
     *others, last = name.split()
     is_qualified = bool(others) and others[-1].lower() in QUALIFIERS
-    return not is_qualified and (classify(last) is KeyKind.WEAK or last.lower().rstrip("s") in _PLAIN_NAMES)
+    return not is_qualified and (
+        classify(last) is KeyKind.WEAK or last.lower().rstrip("s") in _PLAIN_NAMES or last.endswith("Auth")
+    )
 
 
 def is_value_behind_name(name: str, value: str) -> bool:

@@ -123,7 +123,7 @@ _CONSTRUCTOR = (
 )
 _OPENERS = (  # also block scalars and anchors of YAML
     r"(?:\\[nrt]|[\"'`*_(\s]|\\(?!u[0-9a-fA-F]{4})|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
-    rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!)\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
+    rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!|!(?=unsafe))\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
     rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}(?:checksum/)?[\w.\-]{{1,80}}+){_CLOSERS}"
@@ -140,6 +140,7 @@ _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.con
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
+_CELL_START = re.compile(r"(?:\A|[|\n])[\s\"'`*_>-]{0,8}\Z")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
@@ -159,8 +160,8 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
         kind, last = classify(lead["name"]), lead["name"].rpartition(" ")[2]
-        if lead[0].endswith(f"{last}=") and classify(last) is KeyKind.NONE:
-            continue  # "secret owner=x"
+        if last != lead["name"] and classify(" ".join(lead["name"].split()[-2:])) is KeyKind.NONE:
+            continue  # "secret owner=x", "token sent via: x"
         if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
             kind = classify(lead["name"].rpartition(".")[2])
         if kind in (KeyKind.SECRET, KeyKind.WEAK, KeyKind.SERVICE) and not lead["name"].lower().endswith(
@@ -242,6 +243,8 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
+    if value.isascii() and _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower()):
+        return False  # title="#opt-redis-password">`redis.password`
     if kind is not KeyKind.SECRET:
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
@@ -286,6 +289,8 @@ def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
     end = lead.end() + len(value)
     if _HEADING_REST.match(lead.string, end):
         return False
+    if value[0] == "|" or not _CELL_START.search(lead.string, max(lead.start() - 40, 0), lead.start()):
+        return False  # "||" of code, or the end of a sentence
     is_cell = is_mixed(value) or _CELL_END.match(lead.string, end)
     is_union = _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end())
     return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
@@ -295,7 +300,7 @@ def is_quoted_secret(name: str, value: str, quote: str) -> bool:
     is_command = quote == "`" and " " in value  # TOKEN=`pass show token`
     # the name of a variable, or of the secret itself: csrfToken = "csrf-token", "Client secret"
     is_name = value.isupper() and is_variable(value)
-    is_name |= is_label(value) or _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
+    is_name |= is_label(value)
     is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
     return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
         not is_word(value) or name.isupper()
@@ -308,6 +313,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
         return False
     end = lead.end() + len(value)
     is_sentence = separator == ":" and (is_word(value) or not PASSWORD_NAME.search(name))
+    if separator == ":" and is_word(value) and not _LINE_END.match(lead.string, end):
+        return False
     if continues_sentence(lead.string, lead.end(), end) or (
         value.isalpha()
         and (
@@ -539,7 +546,7 @@ RULES = (
         "name scheme",
         ("Bearer {key}", "Basic earnings per share were 6.11; diluted 6.08."),
         r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}"
-        r"(?:\s{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
+        r"(?:[ \t]{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
         r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)",
         accept=is_scheme_value,
         strip=True,
@@ -593,6 +600,7 @@ RULES = (
         r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>\\]{1,2048}+)",
         accept=lambda found, value: (
             not is_label(value)
+            and not is_public_beside(found["name"], value)
             and names_secret(unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8)
         ),
     ),
@@ -600,7 +608,9 @@ RULES = (
         "flag",
         "name",
         ("--api-key {key}", "az login -u joe -p $PASSWORD"),
-        r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
+        # Not „Bearer“-Token, which a sentence follows.
+        r"(?:(?<![^\s\[(,=])--?|(?<=[\"'`])--)(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)"
+        r"[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
         accept=lambda found, value: (
             classify(found["name"]) is KeyKind.SECRET
             and not is_expression(value)
@@ -608,6 +618,7 @@ RULES = (
             and not is_word(value)
             and not (value.isalpha() and value.isupper())  # the name of the argument
         ),
+        strip=True,
         needs="-",
     ),
     pattern_rule(
