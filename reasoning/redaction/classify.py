@@ -49,7 +49,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
-    " form request response"
+    " form request response input box button element selector widget"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(

@@ -41,7 +41,8 @@ _SAMPLES = wordset(
     """
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
-    foo bar baz foobar abc def ghi xyz wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
+    foo bar baz foobar abc def ghi xyz
+    latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass
     """
 )
@@ -72,7 +73,7 @@ ALLOWLIST = (
     Allowed("format", r"%(?:\(\w+\)s|s)", "%(password)s", "%(maple)77"),
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
-    Allowed("variable of words", r"\$[a-z]+(?:_[a-z\d]+)+", "$request_uri", "$maple77"),
+    Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
     Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-)", "$row.sessionToken3", "$maple77!"),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
@@ -135,7 +136,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "class about secrets",
-        r"(?=[A-Za-z\d]*(?:Password|Token|OAuth|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}",
+        r"(?:[a-z]\w{0,20}\.)?[a-z]{0,12}(?=[A-Za-z\d]*(?:Password|Token|OAuth|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}(?:\.[A-Z][a-z]+\()?",
         "OAuth2PasswordRequestForm",
         "OAuth2PasswordMaple77",
     ),
@@ -174,7 +175,12 @@ ALLOWLIST = (
         "processmaple77",
     ),
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
-    Allowed("operand", r"&(?:mut|self|value|val|token|key|secret)|\+[A-Za-z_.]+\(?", "+fmt.Sprintf(", "&maple77"),
+    Allowed(
+        "operand",
+        r"&(?:mut|self|value|val|token|key|secret)|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        "+fmt.Sprintf(",
+        "&maple77",
+    ),
     Allowed("variable of a rule", r"\?[A-Za-z_]*\}?", "?Variable", "?maple77"),
     Allowed("literal of Ruby", r"%[wWiIqQ][\[({].*", "%i[d3].freeze", "%image7"),
     Allowed("regular expression", r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*", "[a-f0-9]{8}", "[a-f0-9]77"),
@@ -216,6 +222,7 @@ ALLOWLIST = (
     # What anybody may read. Addresses with a password have rules of their own.
     Allowed("address", r"https?://[^\s@]*|[a-z][a-z\d+]{2,16}://[^\s@?]*", "sqlite:///./store9.db", "x://maple@77"),
     Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
+    Allowed("annotation", r"@[a-z][A-Za-z]{2,20}", "@example", "@maple77"),
     Allowed("name of a package", r"@[a-z][\w-]*/[\w.-]+", "@next-auth/prisma2", "@maple77"),
     Allowed(
         "number of a standard",
@@ -258,7 +265,8 @@ ALLOWLIST = (
     ),
     Allowed(
         "relative path",
-        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z-]{1,30}\d{0,2}/){2,}[a-z][a-z-]{1,30}\d{0,2}",
+        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z-]{1,30}\d{0,2}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
+        r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}",  # a name in a namespace
         "logs/2024/05/app-7f9c4d.log.gz",
         "logs/Maple77",
     ),
@@ -275,6 +283,10 @@ ALLOWLIST = (
         "@password.txt",
         "@password.77",
     ),
+    Allowed(
+        "files of a pattern", r"(?=[^*]*\*)(?:[\w.{},*-]{1,40}/){1,8}[\w.{},*-]{1,40}", "src/**/*.py", "src*maple77"
+    ),
+    Allowed("object identifier", r"\d(?:\.\d{1,6}){4,20}", "1.3.6.1.4.1.4203.1.11.1", "1.3.6.1maple"),
     Allowed("fingerprint", r"(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}", "51:C4:0C:6D:7E:A5:6C:D8", "51:C4:0C:6D"),
     Allowed("digest", r"(?:sha-?\d{1,3}|md5)[:=-][0-9a-f]{32,128}", f"sha1:{'b2' * 20}", "sha1:maple77"),
     Allowed(
@@ -359,13 +371,13 @@ _NUMBER_LIKE = re.compile(
     | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
     | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
-      [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,})?  # also "Base64-encoded"
+      [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,}|url)?  # also "Base64-encoded"
     | argon2(?:id?|d)?
     """
 )
 _EXPRESSION = re.compile(
     r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]\w*){2,}"
-    r"|[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}"
+    r"|[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}|[A-Za-z_]\w*[?!]\.[\w\[(].*|[A-Za-z_][\w.]*\.\w+!|[a-z]\w+\{[A-Z]\w*|[a-z]{2}\("
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -383,7 +395,8 @@ NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _MORE_OF_SENTENCE = re.compile(
-    r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)"
+    r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z{]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)"
+    r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
 # Names, and what is no secret behind them: ports of a chip, schemes, ids of tokens, ids of keys of GnuPG (half a
 # fingerprint or all of it).
@@ -487,6 +500,8 @@ def longest_piece(run: str) -> str:
 def is_word(value: str) -> bool:
     """True for a word with which a sentence continues, such as "required" or "stored"."""
     low = value.lower().strip("'’")
+    if "/" in low.strip("/"):
+        return all(map(is_word, low.split("/")))  # "reset/changed"
     return low in _SENTENCE_WORDS or low in _TYPES or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
 
 

@@ -243,7 +243,8 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
-    if value.isascii() and _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower()):
+    own = value.rpartition("/")[2]
+    if value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
         return False  # title="#opt-redis-password">`redis.password`
     if kind is not KeyKind.SECRET:
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
@@ -302,6 +303,7 @@ def is_quoted_secret(name: str, value: str, quote: str) -> bool:
     is_name = value.isupper() and is_variable(value)
     is_name |= is_label(value)
     is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
+    is_text |= " " in name and len(words) > 1 and not any(map(str.isdigit, value))  # a translation
     return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
         not is_word(value) or name.isupper()
     )
