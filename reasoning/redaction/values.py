@@ -74,7 +74,7 @@ ALLOWLIST = (
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
-    Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-)", "$row.sessionToken3", "$maple77!"),
+    Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
         "variable of a secret",
@@ -186,6 +186,18 @@ ALLOWLIST = (
     Allowed("regular expression", r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*", "[a-f0-9]{8}", "[a-f0-9]77"),
     Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
     Allowed(
+        "rules of validation",
+        r"[a-z_]{3,20}:(?:\d{1,3}|[a-z]{2,12})|[a-z_]{3,20}(?::[\w,]{1,40})?(?:\|[a-z_]{2,20}(?::[\w,]{1,40})?){1,8}",
+        "required|min:8|confirmed",
+        "maple|77",
+    ),
+    Allowed(
+        "names of fields",
+        r"[A-Za-z]{2,30}=[A-Za-z]{2,20}(?:,[A-Za-z]{2,30}=[A-Za-z]{2,20})*",
+        "uid=user",
+        "maple=tree77",
+    ),
+    Allowed(
         "fields of an option",
         r"(?:[\w-]{1,40},)?(?:id|src|source|target|type|env|file|name)=[^,\s=]{1,80}(?:,[a-z]{1,12}=[^,\s=]{1,80})*",
         "id=npmrc,src=$HOME/.npmrc",
@@ -199,7 +211,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "reference to a store",
-        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.*|ENC\[[A-Z].*|@Microsoft\..*",
+        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.*|[a-z]{2,10}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
         "op://vault/item/password",
         "maple:item77",
     ),
@@ -272,8 +284,8 @@ ALLOWLIST = (
     ),
     Allowed(
         "name of a file",
-        r"[a-z][\w-]{1,60}"
-        r"\.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|pem|key|crt|jks)",
+        r"[a-z\d][\w-]{1,60}\.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|php|rb|go"
+        r"|java|conf|cfg|ini|pem|key|crt|jks)",
         "report-1243-2025-10-23.json",
         "report.maple77",
     ),
@@ -376,7 +388,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]\w*){2,}"
+    r"(?:[A-Z]\w*::)+\w.*|[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})(?:[/&][a-z_\-]{1,16}=\w{1,24})*)|[A-Za-z_][\w.:-]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]+)+(?:\(|\{.*)?|[A-Za-z_]\w*(?:[?!]?\.[A-Za-z_]\w*){2,}"
     r"|[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}|[A-Za-z_]\w*[?!]\.[\w\[(].*|[A-Za-z_][\w.]*\.\w+!|[a-z]\w+\{[A-Z]\w*|[a-z]{2}\("
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )

@@ -265,7 +265,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return bool(quoted) and len(value) > 3 and not is_literal
     if separator[-1] == "(" or separator == "::":
         is_chosen = PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value)
-        return " " not in value and is_mixed(value) and bool(is_chosen)
+        return " " not in value and is_mixed(value) and bool(is_chosen) and not is_address(value)
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
     if separator in "-–—" and value.replace("-", "").isalpha():
@@ -485,7 +485,7 @@ RULES = (
         "url",
         ("postgres://app:{password}@db.internal:5432/app", "postgresql://user:${PASSWORD}@db/app"),
         # scheme://user:password@host, or a long token in place of both; host:port is no password.
-        r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@",
+        r"://(?!\[)(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@",
         accept=lambda found, value: (
             not _EXAMPLE_USER.fullmatch(found["value"]) and (":" in found["value"] or is_mixed(value))
         ),
