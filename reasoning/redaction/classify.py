@@ -33,7 +33,7 @@ class KeyKind(StrEnum):
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
     " minutes hours days spend sum avg average diff delta existing fingerprint digest checksum sha ms lifetime timeout"
-    " interval expiration expiry ttl kb mb gb bytes bits"
+    " interval expiration expiry ttl lifespan kb mb gb bytes bits"
 )
 _MEASURED_TOKENS = wordset(
     "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
@@ -142,6 +142,8 @@ def kind_of(name: str) -> KeyKind:
     is_person = bool(pairs & _PII_PAIRS)  # in "first_name" a word of measure belongs to the name itself
     if not is_person and is_about_secret(words, present, given[-1]):
         return KeyKind.NONE
+    if words[-1] in _EMAIL_WORDS and not present & _EMAIL_VETO:
+        return KeyKind.EMAIL
     is_bookkeeping = bool(present & _KEY_BOOKKEEPING)
     if not (words[-1] == "key" and is_bookkeeping) and (
         pairs & SECRET_PAIRS

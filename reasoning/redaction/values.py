@@ -70,7 +70,7 @@ ALLOWLIST = (
     Allowed("template", r"(?:#\{|-?\${1,2}[({]|\{[#{]).*", "${{ secrets.TOKEN2 }}", "$Maple{77}"),
     Allowed("field of a template", r"\{\s?[\w.|-]*\s?\}?(?: /)?", "{ vault_password }", "{Maple!77}"),
     Allowed("rest of a template", r"[})]+[@/:,;.].*", "}}@github.com/a", "}maple77"),
-    Allowed("format", r"%(?:\(\w+\)s|s)", "%(password)s", "%(maple)77"),
+    Allowed("format", r"%(?:\(\w+\)s|[sdvqxT@])", "%(password)s", "%(maple)77"),
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
@@ -177,7 +177,7 @@ ALLOWLIST = (
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
     Allowed(
         "operand",
-        r"&(?:mut|self|value|val|token|key|secret)|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        r"&(?:mut|self|value|val|token|key|secret|[a-z][a-z\d]*(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
         "+fmt.Sprintf(",
         "&maple77",
     ),
@@ -277,7 +277,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "relative path",
-        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z-]{1,30}\d{0,2}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
+        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
         r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}",  # a name in a namespace
         "logs/2024/05/app-7f9c4d.log.gz",
         "logs/Maple77",

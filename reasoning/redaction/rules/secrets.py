@@ -140,7 +140,7 @@ _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.con
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
-_CELL_START = re.compile(r"(?:\A|[|\n])[\s\"'`*_>-]{0,8}\Z")
+_TEMPLATE_END = re.compile(r"[\w |]{0,80}\}\}")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
@@ -210,7 +210,7 @@ def quoted_value(text: str, lead: re.Match[str], quote: re.Match[str]) -> str:
     is_closing |= quote[0][-1].isspace() and text.find(quote[1], start, start + 512) < 0
     is_closing |= "\n\n" in quote[0]
     is_docstring = re.search(r"\n\s*\"{3}", lead["open"]) is not None
-    is_empty = opened[-2:] == quote[1] * 2 and (lead["open"][-1] == " " or behind in (*":,;)]}.", ""))
+    is_empty = opened[-2:] == quote[1] * 2 and (lead["open"][-1].isspace() or behind in (*":,;)]}.", ""))
     is_role = quote[0] == "`" and lead["sep"] == ":" and before == ":"  # of reStructuredText
     if is_closing or is_docstring or is_empty or is_role:
         return ""
@@ -290,8 +290,8 @@ def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
     end = lead.end() + len(value)
     if _HEADING_REST.match(lead.string, end):
         return False
-    if value[0] == "|" or not _CELL_START.search(lead.string, max(lead.start() - 40, 0), lead.start()):
-        return False  # "||" of code, or the end of a sentence
+    if value[0] == "|" or _TEMPLATE_END.match(lead.string, end):
+        return False  # "||" of code, "{{ token | decode }}"
     is_cell = is_mixed(value) or _CELL_END.match(lead.string, end)
     is_union = _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end())
     return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
