@@ -20,10 +20,11 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
+from reasoning.redaction.allowlist import is_inert
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.policy import CYCLE, REDACTED, TOO_DEEP, TRUNCATED, VECTOR, RedactionPolicy
 from reasoning.redaction.rules.personal_data import is_labelled
-from reasoning.redaction.values import class_changes, is_inert, is_issued, is_mixed
+from reasoning.redaction.values import class_changes, is_issued, is_mixed
 
 Json = Any
 _NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")

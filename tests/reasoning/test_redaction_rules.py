@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, StreamRedactor, classify, redact_text
+from reasoning.redaction.allowlist import ALLOWLIST, EXPRESSIONS, is_expression
 from reasoning.redaction.rule_book import RuleBook
-from reasoning.redaction.values import ALLOWLIST
 from tests.reasoning.redaction_samples import (
     INNOCENT,
     KNOWN_MISSES,
@@ -47,6 +47,18 @@ def test_row_of_the_allowlist_alone_allows_its_example(row):
     assert allowing == [row.name]
     assert redact_text(left) == left
     assert redact_text(masked) == 'access_token = "[redacted]"'
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("row", EXPRESSIONS, ids=lambda row: row.name)
+def test_row_of_expressions_alone_knows_its_example(row):
+    knowing, wrong = (
+        [other.name for other in EXPRESSIONS if re.fullmatch(other.pattern, value)] for value in (row.stays, row.masked)
+    )
+
+    assert knowing == [row.name]
+    assert not wrong
+    assert is_expression(row.stays)
 
 
 @pytest.mark.spec("004 redaction")

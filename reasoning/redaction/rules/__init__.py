@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reasoning.redaction.allowlist import is_inert
 from reasoning.redaction.policy import REDACTED
-from reasoning.redaction.values import is_inert, strip_punctuation
+from reasoning.redaction.values import strip_punctuation
 
 # Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that more text can only
 # make a window longer.

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from string import digits
 from typing import Final
 
+from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_inert
 from reasoning.redaction.classify import (
     FOREIGN_PASSWORD_WORDS,
     SECRET_PAIRS,
@@ -23,22 +24,17 @@ from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_r
 from reasoning.redaction.values import (
     JOINED_NAMES,
     MIXED_SIGN,
-    OPEN_MASK,
     class_changes,
     continues_sentence,
     is_address,
-    is_expression,
-    is_inert,
     is_mixed,
     is_number_like,
     is_on_next_line,
     is_public_beside,
     is_random,
-    is_word,
-    lower_case,
     strip_punctuation,
-    wordset,
 )
+from reasoning.redaction.words import is_word, lower_case, wordset
 
 # Words that hold a sentence together; a passphrase of ordinary words has none of them.
 _GRAMMAR_WORDS = wordset(

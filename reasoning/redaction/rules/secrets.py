@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_inert
 from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify, name_words
 from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
 from reasoning.redaction.rules.prose import (
@@ -30,13 +31,10 @@ from reasoning.redaction.values import (
     JOINED_NAMES,
     MAX_ARN_CHARS,
     NEXT_NAME,
-    OPEN_MASK,
     WEAK_MIN_CHARS,
     class_changes,
     continues_sentence,
     is_address,
-    is_expression,
-    is_inert,
     is_issued,
     is_mixed,
     is_mixed_value,
@@ -44,11 +42,10 @@ from reasoning.redaction.values import (
     is_on_next_line,
     is_public_beside,
     is_random,
-    is_word,
     longest_piece,
     strip_punctuation,
-    wordset,
 )
+from reasoning.redaction.words import is_word, wordset
 
 # --- URLs and headers ----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import re
 from string import ascii_letters, digits
 from urllib.parse import unquote
 
+from reasoning.redaction.allowlist import is_inert
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Span, Trigger, pattern_rule
 from reasoning.redaction.values import (
@@ -19,11 +20,10 @@ from reasoning.redaction.values import (
     ESCAPED_BREAK,
     MAX_ARN_CHARS,
     class_changes,
-    is_inert,
     longest_piece,
     strip_punctuation,
-    wordset,
 )
+from reasoning.redaction.words import wordset
 
 # Prefixes that no word begins with: a body of 8 characters with a digit, or of 20 without one, is enough. They also
 # count where a text is cut off within a token, which layouts don't.

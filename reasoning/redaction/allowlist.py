@@ -1,0 +1,358 @@
+"""What is no secret, whatever its name is: masks of other programs, placeholders, samples, names, code."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from reasoning.redaction.words import IDEOGRAPHS, TYPES, wordset
+
+# What other programs write in place of a secret.
+OPEN_MASK = "[redacted"
+# How a masked value begins, and a shortened one: a known beginning, and stars or dots for the rest.
+_MASKED = re.compile(
+    r"[\"'`*\\ ,;_]*+(?:\[(?:redacted|unavailable|vector|base64|text)|redacted\]|•{4}|x{4}|X{4})"
+    r"|[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\.{3}|…)"
+)
+# Values that tutorials and default settings share: whoever reads one learns nothing of a person's.
+_SAMPLES = wordset(
+    """
+    admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
+    toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
+    foo bar baz foobar abc def ghi xyz
+    latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
+    dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass
+    """
+)
+
+
+class Allowed(NamedTuple):
+    """A shape of values that are no secret, whatever their name is: ``stays`` has it, ``masked`` nearly has it."""
+
+    name: str
+    pattern: str  # of the whole value, without the underscores before it
+    stays: str
+    masked: str
+
+
+_NOUNS = "password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?"
+ALLOWLIST = (
+    # What documentation and code write where a secret belongs.
+    Allowed("angle brackets", r"<[^>]*>?[\])}.:`]*", "<access-token>", "<ann>Maple77"),
+    Allowed(
+        "brackets",
+        r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40})[\])]?",
+        "[your-password]",
+        "[Maple77]",
+    ),
+    Allowed("template", r"(?:#\{|-?\${1,2}[({]|\{[#{]).*", "${{ secrets.TOKEN2 }}", "$Maple{77}"),
+    Allowed("field of a template", r"\{\s?[\w.|-]*\s?\}?(?: /)?", "{ vault_password }", "{Maple!77}"),
+    Allowed("rest of a template", r"[})]+[@/:,;.].*", "}}@github.com/a", "}maple77"),
+    Allowed("format", r"%(?:\(\w+\)s|[sdvqxT@])", "%(password)s", "%(maple)77"),
+    Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
+    Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
+    Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
+    Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
+    Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
+    Allowed(
+        "variable of a secret",
+        rf"\$[A-Za-z_]{{0,24}}(?i:{_NOUNS}|pass|pwd|pw|auth|creds?)",
+        "$dbPassword",
+        "$dbPassword77",
+    ),
+    Allowed("parameter", r"[$:]\d{1,2}", "$2", "$4711"),
+    Allowed("symbol or role", r":[a-z]+:?", ":password", ":maple77"),
+    Allowed(
+        "scheme and template",
+        r"(?i:bearer|basic|token) (?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)",
+        "Bearer %s",
+        "Bearer maple77",
+    ),
+    Allowed("field and template", r"[\w-]{1,24}=(?:\.{3}|…|%s)", "nc=%s", "nc=maple77"),
+    Allowed(
+        "request to fill in",
+        r"(?i:[a-z]{2,6}[-_])?(?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)"
+        r"(?i:[-_ ]?(?:[a-z]{2,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}",
+        "your-256-bit-secret",
+        "your-257-maples",
+    ),
+    Allowed(
+        "place of a secret",
+        r"(?i:(?!my|your)[a-z]{2,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)",
+        "hashed-secret-here",
+        "maple77-here",
+    ),
+    Allowed("numbered example", r"(?i:example[-_]?\d{1,3})", "example_123", "example_maple77"),
+    Allowed("EXAMPLE", r"[A-Za-z0-9/+_-]{0,40}EXAMPLE(?:KEY|TOKEN)?", "AKIAIOSFODNN7EXAMPLE", "EXAMPLE7maple"),
+    Allowed("changeme", r"(?i:change[-_ ]?(?:me|this|it)[-_]?(?:123\d?|\d)!?)", "changeme123", "changeme77"),
+    Allowed("the password", r"(?i:p[a@4][s$5]{2}w[o0]rd)(?:12?3?4?|2)?!?", "Passw0rd!", "Passw0rd77"),
+    Allowed(
+        "no secret needed",
+        r"(?i:(?:not?|none)[-_ ](?:needed|required|used|set|real|key|token|secret|password|auth)"
+        r"(?:[-_ ](?:needed|required|used|set|here))?)",
+        "no-key-required",
+        "no-maple77",
+    ),
+    Allowed(
+        "my secret",
+        r"(?i:(?:my|some|the|top|super|dev|development|test|default)(?:[-_ ]?(?:own|new|strong|secure|long|random"
+        r"|secret|api|access|auth|registry|cookie|key|token|password|passwd|pwd|pass|pw|value|here)){1,4}\d?)",
+        "my-auth-value-here",
+        "my-secret-maple77",
+    ),
+    Allowed(
+        "name of a secret",
+        rf"(?i:(?:[a-z]{{1,12}}\d?[-_]){{1,4}}(?:{_NOUNS})(?:[-_]id|[-_]?v?\d)?)(?:@[a-z].*)?",
+        "s3_secret_access_key",
+        "s3_maple77",
+    ),
+    Allowed(
+        "variable for tokens",
+        r"[a-z]{0,16}(?:[tT]oken|[cC]redential|[sS]ession)s?(?:[A-Z][a-z]{1,12}){1,4}|[a-z]{2,16}(?:Tokens|Credentials|Sessions)",
+        "tokensOrError",
+        "tokensOrMaple77",
+    ),
+    Allowed(
+        "class about secrets",
+        r"(?:[a-z]\w{0,20}\.)?[a-z]{0,12}(?=[A-Za-z\d]*(?:Password|Token|OAuth|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}(?:\.[A-Z][a-z]+\()?",
+        "OAuth2PasswordRequestForm",
+        "OAuth2PasswordMaple77",
+    ),
+    Allowed("type of a secret", r"[A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d?", "RefreshToken2", "MapleToken77"),
+    Allowed(
+        "name of a variable",  # or of the next one
+        r"[A-Z]{2,}\d?(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d{1,2})){1,8}_{0,2}=?",
+        "AUTH0_ISSUER=",
+        "MAPLE_tree77",
+    ),
+    # Samples whose characters follow a rule.
+    Allowed("alphabet", r"(?i:abcdefgh[a-z]{4,}\d{0,24})", "abcdefghijklmnop1234", "abcdefgh7maple"),
+    Allowed("counted digits", r"(?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?", "sk-12345", "sk-12347"),
+    Allowed("counted bytes", r"[0-9a-f]{0,4}0203040506070809[0-9a-f]*", "0102030405060708090a", "0102030405060709"),
+    Allowed("hexadecimal words", r"(?i:dead(?:beef|cafe|bad)+)", "deadbeefcafebad", "deadbeef77"),
+    Allowed("repeated letter", r"(?i:(?P<letter>[a-z])(?P=letter){2,})", "YYYYY", "YYYYY7"),
+    Allowed(
+        "x for each character",
+        r"(?i:[a-z]{0,8}(?:[-_][a-z]{1,8}){0,2}[-_]?x{4,}[x_.-]*)",
+        "sk-xxxxxxxx",
+        "sk-xxxxmaple77",
+    ),
+    Allowed("beginning of a token", r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*", "sk_test_", "sk_maple7"),
+    Allowed(
+        "shortened token",
+        r"(?:eyJ[A-Za-z0-9]{0,20}|dXNlcj[A-Za-z0-9]{0,12}|[a-z]{2,8}-[a-z]{2,10}-)(?:\.{3}|…)",
+        "eyJhbGciOi...",
+        "eyJhbGciOi77",
+    ),
+    # Code, commands and settings.
+    Allowed(
+        "object of code",
+        r"!?(?:os\.|local\.|var\.|module\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\."
+        r"|std::|env\().*",
+        "process.env.API_TOKEN",
+        "processmaple77",
+    ),
+    Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
+    Allowed(
+        "operand",
+        r"&(?:mut|self|value|val|token|key|secret|[a-z][a-z\d]*(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        "+fmt.Sprintf(",
+        "&maple77",
+    ),
+    Allowed("variable of a rule", r"\?[A-Za-z_]*\}?", "?Variable", "?maple77"),
+    Allowed("literal of Ruby", r"%[wWiIqQ][\[({].*", "%i[d3].freeze", "%image7"),
+    Allowed("regular expression", r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*", "[a-f0-9]{8}", "[a-f0-9]77"),
+    Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
+    Allowed(
+        "rules of validation",
+        r"[a-z_]{3,20}:(?:\d{1,3}|[a-z]{2,12})|[a-z_]{3,20}(?::[\w,]{1,40})?(?:\|[a-z_]{2,20}(?::[\w,]{1,40})?){1,8}",
+        "required|min:8|confirmed",
+        "maple|77",
+    ),
+    Allowed(
+        "names of fields",
+        r"[A-Za-z]{2,30}=[A-Za-z]{2,20}(?:,[A-Za-z]{2,30}=[A-Za-z]{2,20})*",
+        "uid=user",
+        "maple=tree77",
+    ),
+    Allowed(
+        "fields of an option",
+        r"(?:[\w-]{1,40},)?(?:id|src|source|target|type|env|file|name)=[^,\s=]{1,80}(?:,[a-z]{1,12}=[^,\s=]{1,80})*",
+        "id=npmrc,src=$HOME/.npmrc",
+        "maple=77",
+    ),
+    Allowed(
+        "command",
+        r"(?:npm|npx|yarn|pnpm|node|bash|python3?) [a-z./-].{1,160}",
+        "bash scripts/rotate2.sh",
+        "maple scripts77",
+    ),
+    Allowed(
+        "reference to a store",
+        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.*|[a-z]{2,10}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
+        "op://vault/item/password",
+        "maple:item77",
+    ),
+    Allowed(
+        "tag of YAML",
+        r"!(?:vault|secret|env|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*",
+        "!vault db2",
+        "!vault77",
+    ),
+    Allowed(
+        "fields of a line",
+        rf"(?:[a-z]{{2,12}}:){{2,6}}(?:{_NOUNS}|pass)",
+        "host:port:user:password",
+        "host:port:maple77",
+    ),
+    Allowed(
+        "beginning of keys", r"[a-z]{2,20}(?::[a-z_-]{2,20}){1,4}:(?:v\d{1,2}:?)?", "store:cache:v8", "store:maple77"
+    ),
+    Allowed("heading of CSV", r"(?:[a-z_]{1,30},){2,}[a-z_]{1,30}", "user_id,tokens,total", "maple,tree,77"),
+    # What anybody may read. Addresses with a password have rules of their own.
+    Allowed("address", r"https?://[^\s@]*|[a-z][a-z\d+]{2,16}://[^\s@?]*", "sqlite:///./store9.db", "x://maple@77"),
+    Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
+    Allowed("annotation", r"@[a-z][A-Za-z]{2,20}", "@example", "@maple77"),
+    Allowed("name of a package", r"@[a-z][\w-]*/[\w.-]+", "@next-auth/prisma2", "@maple77"),
+    Allowed(
+        "number of a standard",
+        r"(?:CVE-\d{4}-\d{4,7}|CWE-\d{1,5}|GHSA(?:-[a-z0-9]{4}){3}|(?:RFC|PEP|ISO|EIP|BIP)[- ]?\d{1,5})\W*",
+        "GHSA-mp22-3v4p-j68x",
+        "GHSA-maple77",
+    ),
+    Allowed(
+        "algorithm",
+        r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
+        r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
+        r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
+        r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
+        "ECDH-ES+A128KW",
+        "RSASSA-maple77",
+    ),
+    Allowed(
+        "sentence without blanks",
+        rf"(?:[A-Za-z]{{1,20}}(?:\*\*|(?=（)))?[{IDEOGRAPHS}](?s:.*)",
+        "Grant**，简称",
+        "Grant77**，简称",
+    ),
+    Allowed(
+        "port",
+        r"(?:https?|tcp|udp|ssh|ftps?)/\d{1,5}\W*|[a-z][a-z\d-]*(?:\.[a-z][a-z\d-]*)+:\d{2,5}",
+        "proxy1.internal:4180",
+        "proxy1:maple77",
+    ),
+    Allowed(
+        "line of a file",
+        r"[\w./-]{1,80}\.[a-z]{1,4}:\d{1,5}(?::\d{1,4})?\W*",
+        "internal/bootstrap/node.js:332:15",
+        "node.js:maple77",
+    ),
+    Allowed(
+        "path from a root",
+        r"(?:/[a-z][a-z\d._-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w-]{1,80})?",
+        "/etc/ssl/redis2.pem",
+        "/Maple77",
+    ),
+    Allowed(
+        "relative path",
+        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
+        r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}",  # a name in a namespace
+        "logs/2024/05/app-7f9c4d.log.gz",
+        "logs/Maple77",
+    ),
+    Allowed(
+        "name of a file",
+        r"[a-z\d][\w-]{1,60}\.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|php|rb|go"
+        r"|java|conf|cfg|ini|pem|key|crt|jks)",
+        "report-1243-2025-10-23.json",
+        "report.maple77",
+    ),
+    Allowed(
+        "file with the value",
+        r"@[\w./-]{1,80}\.(?:txt|json|pem|key|ya?ml|env|crt|cfg|conf)",
+        "@password.txt",
+        "@password.77",
+    ),
+    Allowed(
+        "files of a pattern", r"(?=[^*]*\*)(?:[\w.{},*-]{1,40}/){1,8}[\w.{},*-]{1,40}", "src/**/*.py", "src*maple77"
+    ),
+    Allowed("object identifier", r"\d(?:\.\d{1,6}){4,20}", "1.3.6.1.4.1.4203.1.11.1", "1.3.6.1maple"),
+    Allowed("fingerprint", r"(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}", "51:C4:0C:6D:7E:A5:6C:D8", "51:C4:0C:6D"),
+    Allowed("digest", r"(?:sha-?\d{1,3}|md5)[:=-][0-9a-f]{32,128}", f"sha1:{'b2' * 20}", "sha1:maple77"),
+    Allowed(
+        "words of a form", r"[A-Za-z]{2,16}(?:\+[a-z]{2,16}){2,12}", "Invalid+name+or+password", "Maple+77+password"
+    ),
+    Allowed(
+        "media type",
+        r"(?:application|text|image|audio|video|multipart|font)/[a-z][\w.+-]*(?:;.*)?",
+        "application/json;v=2",
+        "application/77",
+    ),
+    Allowed("identifier of Windows", r"S-1(?:-\d{1,12}){2,15}", "S-1-5-21-3623811015", "S-1-5-maple77"),
+    Allowed(
+        "version", r"v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+-]{1,40})?", "v6.2.1-beta.3+build.5", "v6.2.1maple"
+    ),
+    Allowed(
+        "duration",
+        r"\d{1,4} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|months?|y|years?)",
+        "2 days",
+        "2 maples",
+    ),
+    Allowed(
+        "range of versions",
+        r"(?:[~^]>?|[<>]=?|[~=]=|~>) ?v?\d{1,4}(?:\.(?:\d{1,5}|[x*])){0,3}(?:-[a-z]{2,5}[.\d]{0,4})?",
+        ">=6.0.11",
+        ">=6maple",
+    ),
+    Allowed(
+        "combination of keys",
+        r"(?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*",
+        "Ctrl+Shift+9",
+        "Maple+Shift+9",
+    ),
+)
+# Code. Quoted, or behind the name of a password, the same may be a secret.
+EXPRESSIONS = (
+    Allowed("name in a namespace", r"(?:[A-Z]\w*::)+\w.*", "Config::Token7", "config::maple77"),
+    Allowed(
+        "argument with its name",
+        r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})"
+        r"(?:[/&][a-z_\-]{1,16}=\w{1,24})*)",
+        "timeout=30s",
+        "timeout=!maple77",
+    ),
+    Allowed("call, index or block", r"[A-Za-z_][\w.:-]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)", "tokens[0]", "maple77"),
+    Allowed("call of two letters", r"[a-z]{2}\(", "id(", "7("),
+    Allowed("member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?", "account.refresh_token", "maple.77"),
+    Allowed("member of a member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}", "app.auth.token2", "maple.tree.77"),
+    Allowed("member that may be missing", r"[A-Za-z_]\w*[?!]\.[\w\[(].*", "cookies?.[name", "maple77?.!"),
+    Allowed("member that isn't null", r"[A-Za-z_][\w.]*\.\w+!", "result.sessionToken!", "maple77!"),
+    Allowed("constant of a package", r"[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}", "features.HTTP303Redirect", "maple.Tree77"),
+    Allowed("literal of Go", r"[a-z]\w+\{[A-Z]\w*", "keyPair{Cert", "maple{77"),
+    Allowed(
+        "command of PowerShell",
+        r"(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}",
+        "Get-Secret",
+        "Maple-Tree77",
+    ),
+)
+_EXPRESSION = re.compile("|".join(row.pattern for row in EXPRESSIONS))
+_ALLOWED = re.compile(f"_*(?:{'|'.join(row.pattern for row in ALLOWLIST)})")
+
+
+def is_inert(value: str) -> bool:
+    """True for a mask, a placeholder, the name of a type, or nothing."""
+    marked = value.strip("\"'`*\\ ,;")
+    bare = marked.strip("_")
+    return (
+        not any(map(str.isalnum, bare[:64]))
+        or bare.rstrip("!?").lower() in TYPES
+        or marked.lower() in _SAMPLES
+        or _MASKED.match(value) is not None
+        or _ALLOWED.fullmatch(marked[:200]) is not None
+    )
+
+
+def is_expression(value: str) -> bool:
+    """True for code: a call, an index, a dotted name, an argument with its name."""
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&!@")) is not None
