@@ -90,11 +90,17 @@ LABELS: Final = {
             " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy 身份证 社保 社会保障"
             " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
             " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN NIP REGON GSTIN UAN ABN"
-            " IHI OHIP NSS AVS RFC NIS SPI RG SA_ID btw_nummer الهوية القومي"
+            " IHI OHIP NSS AVS NIS SPI RG SA_ID btw_nummer الهوية القومي"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
         min_digits=2,
+    ),
+    "mexican_id": Label(  # RFC is also how the standards of the internet are named
+        spellings("RFC"),
+        r"[A-ZÑ&]{3,4}[ -]?\d{6}[ -]?[A-Z0-9]{3}(?![A-Za-z0-9])",
+        ("RFC: {}\tGOPM850214QX3", "RFC 9421 HTTP Message Signatures, RFC 3339 TIMESTAMP"),
+        min_digits=6,
     ),
     "my_number": Label(
         spellings("my_number mynumber individual_number UID"),
