@@ -50,6 +50,7 @@ ALLOWLIST = (
     Allowed("rest of a template", r"[})]+[@/:,;.].*", "}}@github.com/a", "}maple77"),
     Allowed("format", r"%(?:\(\w+\)s|[sdvqxT@])", "%(password)s", "%(maple)77"),
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
+    Allowed("parameter of a container", r"%[a-z][\w.]*(?:\([\w.:]{1,60}\))?%", "%env(APP_SECRET2)%", "%maple77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
     Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
@@ -114,7 +115,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "class about secrets",
-        r"(?:[a-z]\w{0,20}\.)?[a-z]{0,12}(?=[A-Za-z\d]*(?:Password|Token|OAuth|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}(?:\.[A-Z][a-z]+\()?",
+        r"(?:[a-z]\w{0,20}\.)?[a-z]{0,12}(?=[A-Za-z\d]*(?:Password|Token|OAuth|Secret|Credential|Session|Cookie))(?:[A-Z][a-z]{1,15}\d?|[A-Z]{2,6}\d?(?=[A-Z]|\Z)|O){3,}(?:\.[A-Z][a-z]+\()?",
         "OAuth2PasswordRequestForm",
         "OAuth2PasswordMaple77",
     ),
@@ -152,10 +153,16 @@ ALLOWLIST = (
         "process.env.API_TOKEN",
         "processmaple77",
     ),
+    Allowed(
+        "class of PHP",
+        r"\\{0,2}(?:[A-Z]\w{1,40}\\{1,2}){1,8}[A-Z]\w{1,60}",
+        r"App\Security\TokenHandler2",
+        r"Maple\77Tree",
+    ),
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
     Allowed(
         "operand",
-        r"&(?:mut|self|value|val|token|key|secret|[a-z][a-z\d]*(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+)+)|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
         "+fmt.Sprintf(",
         "&maple77",
     ),
@@ -256,7 +263,8 @@ ALLOWLIST = (
     Allowed(
         "relative path",
         r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
-        r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}",  # a name in a namespace
+        r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}"  # a name in a namespace
+        r"|(?:[a-z][a-z\d-]{1,30}\.){1,4}[a-z]{2,6}/[a-z][a-z-]{1,60}",
         "logs/2024/05/app-7f9c4d.log.gz",
         "logs/Maple77",
     ),

@@ -49,9 +49,10 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
-    " form request response input box button element selector widget"
+    " form request response input box button element selector widget interface handler extractor hasher factory builder"
+    " resolver"
 )
-_BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
+_BOOKKEEPING = wordset("pagination next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
     "primary foreign sort partition cache composite unique candidate natural surrogate range hash dict object row group"
     " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"

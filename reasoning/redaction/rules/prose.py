@@ -233,7 +233,10 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     if is_word(value) or is_number_like(value):
         return False
     if PASSWORD_NAME.search(name):
-        return len(value) >= 3 and not ("_" in value and value.replace("_", "").isalpha())
+        is_variable = value.replace("_", "").isalpha() and (
+            "_" in value or (not value.islower() and classify(value) is KeyKind.SECRET)
+        )
+        return len(value) >= 3 and not is_variable
     return is_mixed(value) or (len(value) >= 12 and is_no_identifier(value)) or is_random(value)
 
 
@@ -278,6 +281,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 and not is_inert(value)
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
+                and not is_expression(value)
                 and (is_announced or is_chosen(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_id

@@ -108,7 +108,7 @@ def is_scheme_value(found: re.Match[str], value: str) -> bool:
 _SEPARATOR = (
     r"(?:=>|:=|->|<-|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
-    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\|(?!\|)|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
     r"|[-–—](?=\s|\Z)|>?(?:</?[A-Za-z]{1,8}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
@@ -240,6 +240,8 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
+    if value.isalpha() and lead[0][len(name)] == ")":
+        return False  # the type of a function: "(string $token): Badge"
     own = value.rpartition("/")[2]
     if value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
         return False  # title="#opt-redis-password">`redis.password`
@@ -287,8 +289,8 @@ def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
     end = lead.end() + len(value)
     if _HEADING_REST.match(lead.string, end):
         return False
-    if value[0] == "|" or _TEMPLATE_END.match(lead.string, end):
-        return False  # "||" of code, "{{ token | decode }}"
+    if _TEMPLATE_END.match(lead.string, end):
+        return False  # "{{ token | decode }}"
     is_cell = is_mixed(value) or _CELL_END.match(lead.string, end)
     is_union = _UNION.search(lead.string, max(lead.start() - 128, 0), lead.end())
     return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
@@ -300,6 +302,7 @@ def is_quoted_secret(name: str, value: str, quote: str) -> bool:
     is_name = value.isupper() and is_variable(value)
     is_name |= is_label(value)
     is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
+    is_text |= " " in value and NEXT_NAME.match(value) is not None  # "interval: 45m"
     is_text |= " " in name and len(words) > 1 and not any(map(str.isdigit, value))  # a translation
     return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
         not is_word(value) or name.isupper()
