@@ -181,7 +181,8 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         if not is_stated and (not behind or strip_punctuation(behind["value"]).isalpha()):
             continue  # as most names
         # Other words before the name may be gone by now.
-        qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
+        has_blank = text.endswith(" ", 0, word.start())
+        qualifier = has_blank and _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
             continue
