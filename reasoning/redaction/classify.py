@@ -132,6 +132,12 @@ def classify(name: str) -> KeyKind:
     return kind_of(name[:_MAX_NAME_CHARS])  # names come from models: a cache of long ones could fill the memory
 
 
+def names_secret(name: str, *, looks_secret: bool) -> bool:
+    """Judge by the name alone, or by name and value where the name is weak."""
+    kind = classify(name)
+    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and looks_secret)
+
+
 @lru_cache(maxsize=4_096)
 def kind_of(name: str) -> KeyKind:
     given = name_words(name)

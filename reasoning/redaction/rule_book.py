@@ -13,11 +13,12 @@ from reasoning.redaction.rules import (
     Rule,
     Span,
     Trigger,
+    assignments,
     commands,
     merge_spans,
     personal_data,
     prose,
-    secrets,
+    requests,
     tables,
     tokens,
 )
@@ -177,7 +178,7 @@ def whole_words(text: str, end: int, limit: int) -> int:
 @lru_cache(maxsize=2)
 def rule_book(*, personal: bool) -> RuleBook:
     """Return the rules for secrets and, if asked for, personal data."""
-    rooms = [tokens, secrets, commands, tables, prose, *([personal_data] if personal else [])]
+    rooms = [tokens, requests, assignments, commands, tables, prose, *([personal_data] if personal else [])]
     return RuleBook(
         [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
     )

@@ -10,7 +10,7 @@ import string
 from pathlib import Path
 from typing import NamedTuple
 
-from reasoning.redaction.rules import Rule, commands, personal_data, prose, secrets, tables, tokens
+from reasoning.redaction.rules import Rule, assignments, commands, personal_data, prose, requests, tables, tokens
 from reasoning.redaction.rules.personal_data import Label
 
 ALNUM = string.ascii_letters + string.digits
@@ -64,7 +64,7 @@ def _key_block(kind: str) -> list[Case]:
     return [Case(f"The key:\n{block}\nkeep it", body), Case(block[:100], body[:30]), Case(escaped, body)]
 
 
-_ROOMS = (tokens, secrets, commands, tables, prose)
+_ROOMS = (tokens, requests, assignments, commands, tables, prose)
 RULES = [*(rule for room in _ROOMS for rule in room.RULES), *personal_data.RULES]
 TRIGGERS = [*(trigger for room in _ROOMS for trigger in room.TRIGGERS), *personal_data.TRIGGERS]
 LABELS = personal_data.LABELS.values()
