@@ -48,7 +48,7 @@ _GRAMMAR_WORDS = wordset(
 )
 # First words of names such as "access token".
 PUBLIC_WORDS = wordset(
-    "public address program peer fingerprint checksum cid etag"
+    "public address program peer fingerprint thumbprint sum checksum digest cid etag uid cert certificate"
 )  # behind which a random value is no secret
 QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
