@@ -53,7 +53,7 @@ ALLOWLIST = (
     Allowed("parameter of a container", r"%[a-z][\w.]*(?:\([\w.:]{1,60}\))?%", "%env(APP_SECRET2)%", "%maple77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
-    Allowed("member of a variable", r"\$[a-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
+    Allowed("member of a variable", r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
         "variable of a secret",
@@ -69,7 +69,7 @@ ALLOWLIST = (
         "Bearer %s",
         "Bearer maple77",
     ),
-    Allowed("field and template", r"[\w-]{1,24}=(?:\.{3}|…|%s)", "nc=%s", "nc=maple77"),
+    Allowed("field and template", r"[\w-]{1,24}=(?:\.{3}|…|%s|\$\{\w.*)", "nc=%s", "nc=maple77"),
     Allowed(
         "request to fill in",
         r"(?i:[a-z]{2,6}[-_])?(?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)"
@@ -134,7 +134,7 @@ ALLOWLIST = (
     Allowed("repeated letter", r"(?i:(?P<letter>[a-z])(?P=letter){2,})", "YYYYY", "YYYYY7"),
     Allowed(
         "x for each character",
-        r"(?i:[a-z]{0,8}(?:[-_][a-z]{1,8}){0,2}[-_]?x{4,}[x_.-]*)",
+        r"(?i:[a-z]{0,8}(?:[-_][a-z]{1,8}){0,2}[-_]?x{4,}[x_.-]*|(?:[a-z]{1,8}[-_]){1,3}xxx)",
         "sk-xxxxxxxx",
         "sk-xxxxmaple77",
     ),
@@ -219,6 +219,8 @@ ALLOWLIST = (
     # What anybody may read. Addresses with a password have rules of their own.
     Allowed("address", r"https?://[^\s@]*|[a-z][a-z\d+]{2,16}://[^\s@?]*", "sqlite:///./store9.db", "x://maple@77"),
     Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
+    Allowed("artifact of Maven", r"[a-z][\w.-]{1,40}:\d{1,4}(?:\.\d{1,4}){1,3}", "jjwt-api:0.12.5", "jjwt:maple77"),
+    Allowed("message of Objective-C", r"\[\[[A-Z][A-Za-z]{2,40}", "[[NSProcessInfo", "[[maple77"),
     Allowed("annotation", r"@[a-z][A-Za-z]{2,20}", "@example", "@maple77"),
     Allowed("name of a package", r"@[a-z][\w-]*/[\w.-]+", "@next-auth/prisma2", "@maple77"),
     Allowed(

@@ -19,8 +19,8 @@ _NUMBER_LIKE = re.compile(
     | 0x[\da-f]{1,16} | \d{1,6}/(?:s|sec|min|h|hour|d|day|week|month|user|req)
     | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
-    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv)
-      [-_/]?\d[\d.\-]*(?:(?<=-)[a-z]{4,}|url)?  # also "Base64-encoded"
+    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv|wpa)
+      [-_/]?\d[\d.\-]*(?:url)?-?(?:(?<=-)[a-z]{4,})?  # also "Base64-encoded"
     | argon2(?:id?|d)?
     """
 )

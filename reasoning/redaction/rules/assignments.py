@@ -323,7 +323,8 @@ def is_secret_in_prose(name: str, value: str) -> bool:
 
 
 def is_labelled_secret(found: re.Match[str], value: str) -> bool:
-    return classify(found["name"]) is KeyKind.SECRET and not is_word(value.partition(" ")[0])
+    is_code = value.startswith("{")  # value={password}
+    return classify(found["name"]) is KeyKind.SECRET and not is_code and not is_word(value.partition(" ")[0])
 
 
 # "Backup codes: xv2gq-clsp9 3ep8d-d0bxw", one a line, or as a list of JSON.

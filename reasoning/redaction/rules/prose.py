@@ -112,6 +112,7 @@ _NEARBY_NAME = re.compile(  # in lower case
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
+_RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
 _COMPOUND = re.compile(r"[_/\d]")
@@ -262,9 +263,10 @@ def is_value_behind_name(name: str, value: str) -> bool:
         or is_expression(value)
     ):
         return False
-    return is_random(value, min_chars=12) or (
-        not is_plain_name(name) and is_mixed(value) and not value.startswith(("$", "#"))
-    )
+    if is_plain_name(name):
+        return is_random(value, min_chars=12) and not _RESOURCE.fullmatch(value)
+    is_ticket = JOINED_NAMES.fullmatch(value[:128]) and not PASSWORD_NAME.search(name)
+    return is_random(value, min_chars=12) or (is_mixed(value) and not is_ticket and not value.startswith(("$", "#")))
 
 
 def find_nearby(text: str, start: int) -> Iterator[Span]:
@@ -283,6 +285,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
                 and not is_expression(value)
+                and not (name["plain"] and _RESOURCE.fullmatch(value))
                 and (is_announced or is_chosen(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_id

@@ -183,8 +183,8 @@ _NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
-    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag|version[ _-]?id|cursor"
-    r"|(?<![a-z])(?:uid|cert(?:ificate)?)"
+    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
+    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)"
     r"|content-md5|message-id|amz-id-2|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
