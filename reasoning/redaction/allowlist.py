@@ -19,7 +19,7 @@ _SAMPLES = wordset(
     """
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
-    foo bar baz foobar abc def ghi xyz
+    foo bar baz foobar abc def ghi xyz 1password
     latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass
     """
@@ -138,7 +138,12 @@ ALLOWLIST = (
         "sk-xxxxxxxx",
         "sk-xxxxmaple77",
     ),
-    Allowed("beginning of a token", r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*", "sk_test_", "sk_maple7"),
+    Allowed(
+        "beginning of a token",
+        r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*|[a-z]{2,20}(?:-[a-z]{2,20}){1,4}-",
+        "sk_test_",
+        "sk_maple7",
+    ),
     Allowed(
         "shortened token",
         r"(?:eyJ[A-Za-z0-9]{0,20}|dXNlcj[A-Za-z0-9]{0,12}|[a-z]{2,8}-[a-z]{2,10}-)(?:\.{3}|…)",

@@ -256,8 +256,8 @@ _END_OF_WORD = re.compile(r"(?<=[^\W_])(?![^\W_])")
 _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compared with, never bound to
 # These folders name nobody.
 _SHARED_HOMES = wordset(
-    "Shared Public Default user username $USER you runner ~ All app node www-data ubuntu debian ec2-user vscode git linuxbrew"
-    " jenkins circleci vagrant coder appuser airflow jovyan gitpod deploy"
+    "Shared Public Default user username $USER you runner ~ All app node www-data ubuntu debian ec2-user vscode git"
+    " linuxbrew jenkins circleci vagrant coder appuser airflow jovyan gitpod deploy"
 )
 
 

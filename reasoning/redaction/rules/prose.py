@@ -100,7 +100,7 @@ _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
-    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
 )
 _ID_FLAG = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
