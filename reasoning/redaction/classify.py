@@ -50,7 +50,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
     " form request response input box button element selector widget interface handler extractor hasher factory builder"
-    " resolver"
+    " resolver history found"
 )
 _BOOKKEEPING = wordset("pagination next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
