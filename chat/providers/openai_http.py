@@ -34,9 +34,11 @@ _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_templa
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
-# How long text is joined before it is read: 25 pictures a second are as many as a reader sees, and everything behind
-# the service costs hardly more for forty characters than for four. From 7 streams of this process on it grows.
-FRAME_WINDOW_S, WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.04, 0.006, 0.1
+# How long incoming text is collected before it is read. Readers see about 25 pictures a second, and to process forty
+# characters costs hardly more than four. The window grows from 7 streams of this process on.
+FRAME_WINDOW_S = 0.04
+WINDOW_PER_STREAM_S = 0.006
+LONGEST_WINDOW_S = 0.1
 
 
 class SilenceLimit:
@@ -174,23 +176,24 @@ class OpenAIService:
                 response = await silence.wait(self._send(request, stack))
                 # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
                 events, chunks = BodyParser(), response.iter_bytes()
-                left_unread = response.http_response.extensions.get("left_unread", nullcontext)
+                reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
                 while not decoder.done:
                     wait = wait_for_usage if decoder.ended else silence.wait
                     if (chunk := await wait(anext(chunks, None))) is None:
                         break
                     for start in range(0, len(chunk), SLICE_BYTES):
                         if start:
-                            await asyncio.sleep(0)  # nothing else would run until all of it is parsed
+                            await asyncio.sleep(0)  # lets other tasks run between the slices of a large piece
                         for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
                             silence.note(delta)
                             yield delta
                     # What arrives within a window is read together. The first text never waits.
                     if silence.has_heard and not decoder.ended:
                         now = asyncio.get_running_loop().time()
-                        with left_unread():
+                        with reading_paused():
                             await asyncio.sleep(until_next_frame_s(now, self.open_streams))
-                        await asyncio.sleep(0)  # the event loop receives what came meanwhile
+                        # One pass of the event loop delivers what arrived, so that the next read returns all of it.
+                        await asyncio.sleep(0)
                 # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -311,8 +314,9 @@ def until_next_frame_s(now: float, streams: int) -> float:
     """
     window = min(max(FRAME_WINDOW_S, WINDOW_PER_STREAM_S * streams), LONGEST_WINDOW_S)
     rest = window - now % window
-    # A timer may fire early: the moment that it was set for is still ahead then, and must not be waited for again.
-    return rest if rest > window / 4 else rest + window
+    # Where the timer fired a little early, the moment that it was set for is just ahead: wait for the one after it.
+    is_just_ahead = rest <= window / 4
+    return rest + window if is_just_ahead else rest
 
 
 async def wait_for_usage(read: Awaitable[T]) -> T | None:

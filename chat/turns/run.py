@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
 SLOW = _("Still waiting for the model…")
 SLOW_S = 5.0
-MAX_HOLD_S = 0.02
+MAX_BUSY_S = 0.02
 LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
 WAITING = _("The model service is busy; next try in")  # a countdown follows
 LOADING = _("The model service is loading the model…")
@@ -407,7 +407,7 @@ class TurnRun:
             self._refused_setting = plan.optional[min(refused)]
 
     async def _feed(self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle) -> None:
-        held_s = 0.0
+        busy_s = 0.0
         async with aclosing(stream):
             async for raw in stream:
                 if not self._has_output:
@@ -420,11 +420,11 @@ class TurnRun:
                         self._show(update)
                     if step.room.reached:
                         raise LimitReachedError(step.room.reached)
-                    # A stream that is faster than we are never waits, so let the other tasks run.
-                    held_s += perf_counter() - began
-                    if held_s > MAX_HOLD_S:
+                    # A stream whose next piece is always there never lets other tasks run.
+                    busy_s += perf_counter() - began
+                    if busy_s > MAX_BUSY_S:
                         await asyncio.sleep(0)
-                        held_s = 0.0
+                        busy_s = 0.0
 
     async def _end_step(self, step: StepMachine, *, is_partial: bool = False) -> StepOutcome:
         self._step = None

@@ -9,10 +9,11 @@ from reasoning.redaction.words import IDEOGRAPHS, TYPES, wordset
 
 # What other programs write in place of a secret.
 OPEN_MASK = "[redacted"
-# How a masked value begins, and a shortened one: a known beginning, and stars or dots for the rest.
+# A masked value; and a shortened one: a known beginning, stars or dots for the rest, and at most four characters of it.
 _MASKED = re.compile(
-    r"[\"'`*\\ ,;_]*+(?:\[(?:redacted|unavailable|vector|base64|text)|redacted\]|•{4}|x{4}|X{4})"
-    r"|[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:\*{3}|\.{3}|…)"
+    r"[\"'`*\\ ,;_]*+(?:\[(?:redacted|unavailable|vector|base64|text).*|redacted\].*)"
+    r"|[A-Za-z]{0,8}(?:[-_][A-Za-z]{1,8}){0,2}[-_]?(?:•{4,}|[xX]{4,}|\*{3,}|\.{3,}|…)[*•xX.…-]*[\w-]{0,5}\W*",
+    re.DOTALL,
 )
 # Values that tutorials and default settings share: whoever reads one learns nothing of a person's.
 _SAMPLES = wordset(
@@ -321,7 +322,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "combination of keys",
-        r"(?i:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)\+.*",
+        r"(?i:(?:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)(?:\+(?:[a-z]{1,9}\d{0,2}|\d|\W))+)",
         "Ctrl+Shift+9",
         "Maple+Shift+9",
     ),
@@ -356,14 +357,14 @@ _ALLOWED = re.compile(f"_*(?:{'|'.join(row.pattern for row in ALLOWLIST)})")
 
 
 def is_inert(value: str) -> bool:
-    """True for a mask, a placeholder, the name of a type, or nothing."""
+    """True for what is no secret: nothing, a mask, a sample, the name of a type, what a row of the allowlist allows."""
     marked = value.strip("\"'`*\\ ,;")
     bare = marked.strip("_")
     return (
-        not any(map(str.isalnum, bare[:64]))
+        (not any(map(str.isalnum, bare[:64])) and len(set(bare[:64])) < 8)
         or bare.rstrip("!?").lower() in TYPES
         or marked.lower() in _SAMPLES
-        or _MASKED.match(value) is not None
+        or _MASKED.fullmatch(value[:200]) is not None
         or _ALLOWED.fullmatch(marked[:200]) is not None
     )
 

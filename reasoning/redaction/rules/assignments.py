@@ -68,6 +68,7 @@ _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
 _WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
 _HTML_ATTRIBUTE = re.compile(r"[A-Za-z\-]{2,24}=[\"']")
+_ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\){0,64}\\\Z")  # the last escapes what follows
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
@@ -170,7 +171,7 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     line_end = text.find("\n", start, start + 512)
     limit = line_end if line_end >= 0 else min(len(text), start + 512)
     end = text.find(quote, start, limit)
-    while not escaped and end > start and text[end - 1] == "\\":
+    while not escaped and end > start and _ODD_BACKSLASHES.search(text, start, end):
         end = text.find(quote, end + 1, limit)
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
@@ -178,7 +179,8 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     """Judge a value by its name and by the sign between the two. ``quoted``: by which sign, or ""."""
     name, separator = lead["name"], lead["sep"]
-    if value.isalpha() and lead[0][len(name)] == ")":
+    behind_name = lead.string[lead.end("name") : lead.end()]  # the sign, and quotes around it
+    if value.isalpha() and behind_name[0] == ")":
         return False  # the type of a function: "(string $token): Badge"
     own = value.rpartition("/")[2]
     if value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
@@ -193,12 +195,12 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     ):
         return False
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_named = " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
+        is_named = " " not in value and (behind_name[0] in "\"'" or name.isupper())
         is_key = _NEXT_KEY.match(lead.string, lead.end() + len(value)) is not None
         return is_named and bool(quoted) and not (is_key or value.islower()) and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
-        is_literal = re.match(r"[\"'`]\s", lead[0][len(name) :]) is not None  # 'token_1' == 'token_2'
+        is_literal = re.match(r"[\"'`]\s", behind_name) is not None  # 'token_1' == 'token_2'
         return bool(quoted) and len(value) > 3 and not is_literal
     if separator[-1] == "(" or separator == "::":
         is_chosen = PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value)
@@ -264,7 +266,7 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
         )
     ):
         return False
-    if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
+    if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead.string[lead.end("name")] in "\"'":
         return name.isupper() or not is_word(value)
     return is_secret_in_prose(name, value)
 

@@ -115,7 +115,7 @@ _NOT_BLANK = re.compile(r"\S+")
 _RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
-_COMPOUND = re.compile(r"[_/\d]")
+_COMPOUND = re.compile(r"[_/\d]|[a-z][A-Z]")
 _NO_PASSWORD = re.compile(
     r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^\.?[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
     r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
