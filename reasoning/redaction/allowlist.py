@@ -237,7 +237,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "algorithm",
-        r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
+        r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
