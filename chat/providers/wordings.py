@@ -99,7 +99,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"|max_position_embeddings|max_(?:total|input)_(?:tokens|length)|tokens[^.\n]{0,12}> ?n_ctx"
             r"|max(?:imum)? context (?:was |is )?reached|size of the model context|context window is [\d,]+ tokens"
             r"|context (?:is )?full\b|exceed\w* (?:the )?(?:max\w* |model |allowed )+context"
-            r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed",
+            r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed"
+            r"|max\w* (?:allowed |supported |permitted )?(?:input|prompt|sequence) (?:length|size)"
+            r"|prompt_tokens\W+[\d,]+ ?\+ ?max_(?:completion_)?tokens|max_tokens must be at least \d+, got -",
         ),
         (
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -125,6 +127,9 @@ WORDINGS: tuple[Wording, ...] = (
             "prompt exceeds max_input_length of 8192",
             "Prompt does not fit into the context",
             "Sequence length exceeds the maximum of the model",
+            "Exceeds the maximum allowed input length",
+            "prompt_tokens 140000 + max_tokens 8000 > 131072",
+            "max_tokens must be at least 1, got -500.",  # vLLM, where the prompt leaves nothing
         ),
     ),
     Wording(
@@ -174,7 +179,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:number|count|amount) of (?:input |prompt )?tokens\b.{0,40}(?:exceed|larger than|over the)"
             r"|(?<!rate of )\btokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
             rf"|range of input length should be|{_NOT_OUTPUT}too many (?:\w+ ){{0,2}}(?:tokens|bytes)|max_seq_len"
-            r"|input length limit",
+            r"|input length limit|too much text\b|text is over the max\w* (?:size|length)",
         ),
         (
             "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576).",
@@ -189,6 +194,8 @@ WORDINGS: tuple[Wording, ...] = (
             "too many total text bytes",
             "length of prompt_tokens (40000) must be less than max_seq_len (32768).",
             "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
+            "The request contains too much text for the model",
+            "messages: the text is over the maximum size of 400000 characters",
         ),
     ),
     Wording(  # What exceeds what: the tokens or the length of what was sent.
@@ -214,7 +221,7 @@ WORDINGS: tuple[Wording, ...] = (
         "context_overflow",
         (
             r"\b(?:prompt|input|request|conversation)\b[^.\n]{0,20}\b(?:has|contains|is|of) [\d,]+ (?:input )?tokens\b"
-            r"[^\n]{0,40}\b(?:max\w*|limit|only|at most)\b"
+            r"[^\n]{0,40}\b(?:max\w*|limit|only|at most|allowed)\b"
             r"|supports? (?:(?:only|at most|up to|a maximum of) )+[\d,]+ (?:(?:input|context|total|prompt) )?tokens"
             r"|\blimit(?:ed)? (?:your \w+ )?to [\d,]+ (?:\w+ )?tokens|max\w* number of (?:input |prompt )?tokens"
             r"|current length is [\d,]+ while limit"
@@ -222,6 +229,7 @@ WORDINGS: tuple[Wording, ...] = (
         ),
         (
             "Your prompt has 9000 tokens, the maximum is 8192",
+            "Your input is 12000 tokens which is more than the 8192 allowed",
             "This model supports at most 8192 tokens; your request has 9000",
             "maximum number of input tokens is 8192, got 9000",
             "This model is limited to 8192 tokens",
@@ -270,7 +278,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"|insufficient (?:\w+ ){1,4}(?:balance|credits?|funds)"
             r"|(?:out of|no|used all|exceeded|exhausted)(?: \w+){0,4} (?:credits|points)\b|used up your"
             r"|credits? (?:\w+ )?deplet"
-            r"|(?:tier|quota|plan|credits?|allowance)\b[^.\n]{0,30}\b(?:has been |is |are |was )?(?:exhausted|used up)",
+            r"|(?:tier|quota|plan|credits?|allowance)\b[^.\n]{0,30}\b(?:has been |is |are |was )?(?:exhausted|used up)"
+            r"|(?:run|ran) out of (?:funds|money|balance)|(?:weekly|monthly) limit (?:has been )?exhausted"
+            r"|allocated quota exceeded|free[ -](?:\w+-)?models-per-day",
         ),
         (
             "You exceeded your current quota, please check your plan and billing details.",
@@ -301,6 +311,10 @@ WORDINGS: tuple[Wording, ...] = (
             "Your prepaid credits are depleted",
             "The free tier of the model has been exhausted.",
             "Monthly usage limit reached for your plan",
+            "Your account has run out of funds",
+            "Weekly/Monthly Limit Exhausted. Your limit will reset at 2027-01-01 00:00:00",  # Z.ai
+            "Free allocated quota exceeded.",  # DashScope
+            "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000",  # OpenRouter
         ),
     ),
     Wording(
@@ -309,7 +323,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"invalid_api_key|authentication (?:error|failed)|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
             r"|(?:incorrect|invalid|missing|expired|no) (?:api |access |auth\w* )(?:token|header|credentials)"
             r"|missing authori[sz]ation|\btoken (?:is |has |was )?(?:invalid|expired|revoked)\b|无效的(?:令牌|密钥)"
-            r"|proxy authentication required|not authenticated|invalid (?:\w+ )?subscription key"
+            r"|proxy authentication required|not authenticated|invalid (?:\w+ )?subscription key|invalid authentication"
             r"|api[ _-]?key (?:is |has been |was )?(?:not valid|invalid|incorrect|expired|revoked|disabled)",
         ),
         (
@@ -320,6 +334,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Invalid API token provided",
             "Missing Authorization header",
             "Not authenticated",
+            "Invalid Authentication",  # Moonshot
             "Access denied due to invalid subscription key",  # Azure
             "The token is invalid or has expired",
             "This API key has been revoked",
@@ -334,7 +349,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\b(?:model|server|engine)\b.{0,120}?\b(?:is |still |currently )+"
             r"(?:being loaded|loading|initiali[sz]ing|starting|being (?:started|provisioned))"
             r"|\bmodel\b[^.\n]{0,60}\b(?:not (?:yet )?ready|not loaded yet|not yet loaded|load(?:ing)? in progress)"
-            r"|\bmodel load(?:ing)?\s*(?:$|\n)|\bcold[ -]start",
+            r"|\bmodel load(?:ing)?\s*(?:$|\n)|\bcold[ -]start|\bmodel (?:is|was) unloaded\b",
         ),
         (
             "Loading model",
@@ -350,6 +365,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Model loading in progress",
             "The server is warming up, loading weights",
             "Cold start: the model is being provisioned",
+            "Model was unloaded while the request was still in queue",  # LM Studio
         ),
     ),
     Wording(
@@ -361,7 +377,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙|负载已?饱和"
             r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint) (?:is )?(?:not ready"
             r"|unavailable)"
-            r"|\binternal (?:server )?error\b(?!\.)|unexpected error occurred",
+            r"|\binternal (?:server )?(?:error|failure)\b(?!\.)|unexpected error occurred|\bupstream connect error"
+            # What the model wrote is no call, by the service's own parser; the next time it often is.
+            r"|tool_use_failed|failed to call a function|tool call validation failed",
         ),
         (
             "The model is at capacity",
@@ -377,6 +395,9 @@ WORDINGS: tuple[Wording, ...] = (
             "当前分组上游负载已饱和",
             "Function id '0': DEGRADED function cannot be invoked",  # Nvidia
             "Instance is not ready",
+            "upstream connect error or disconnect/reset before headers",  # Envoy
+            "Failed to call a function. Please adjust your prompt.\ntool_use_failed",  # Groq
+            "tool call validation failed: parameters for tool search did not match schema",
             "The backend is unavailable",
             "Internal server error",
         ),
@@ -424,10 +445,15 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         "missing_reasoning",
-        (r"missing (?:a |its )?`?thought[ _]signature|expected `?(?:thinking\b|redacted_thinking)",),
+        (
+            r"missing (?:a |its )?`?thought[ _]signature|expected `?(?:thinking\b|redacted_thinking)"
+            r"|ensure\b[^.\n]{0,40}\bhas (?:a |its )?`?thought[ _]signature|must start with a thinking block",
+        ),
         (
             "Function call is missing a thought_signature in functionCall parts.",
             "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+            "Please ensure that function call `search` has thought_signature.",
+            "When `thinking` is enabled, a final `assistant` message must start with a thinking block",
         ),
         any_status=True,
     ),
@@ -476,8 +502,18 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         "effort",
-        (r"(?:invalid|unsupported) value\W{1,3}(?:none|minimal|low|medium|high|xhigh|max)\b",),
-        ("Invalid value: 'max'.",),
+        (
+            r"(?:invalid|unsupported) value\W{1,3}(?:none|minimal|low|medium|high|xhigh|max)\b"
+            r"|\bnot a valid reasoning effort|\bthink value\b|does not support thinking\b"
+            r"|\bthinking[ _](?:level|effort|budget)\b[^.\n]{0,30}\bnot supported",
+        ),
+        (
+            "Invalid value: 'max'.",
+            '"high" is not a valid reasoning effort for this model',
+            'think value "high" is not supported for this model',  # Ollama
+            '"x" does not support thinking',
+            "Thinking level is not supported for this model.",
+        ),
     ),
     Wording(
         "effort",
@@ -581,10 +617,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"\b(?:system|developer)\b[`'\"]? ?(?:roles?|messages?|prompts?|instructions?)\b"
             r"|\brole\W{1,3}(?:does not|doesn[’']t) support\W+(?:system|developer)\b"
             r"|(?:unexpected|invalid|unknown|unsupported) (?:message )?role\W+(?:system|developer)\b"
-            r"|(?:role\W+)?input should be [`'\"]?user[`'\"]? or"
+            r"|(?:role\W+)?input should be [`'\"]?user[`'\"]?(?: or|,(?![^\n]{0,60}\bsystem\b))"
             r"|\bexpected\W+user\W+or\W+assistant\b[^.\n]{0,10}\bsystem\b"
             r"|\brole\W{1,3}system\W{1,3}(?:is )?(?:invalid|not valid)|\bno system (?:messages?|prompts?|role)\b"
-            r"|\brole\W{1,3}system\b[^.\n]{0,10}\bunknown\b|\broles? (?:are )?allowed\W+got system|handle (?:the "
+            r"|\brole\W{1,3}system\b[^.\n]{0,10}\bunknown\b"
+            r"|\broles? (?:are )?(?:allowed|supported)\W+(?:but )?(?:got|found|received) \W?system|handle (?:the "
             r"|a )?system role"
             r"|\brole\W{1,3}must be \W?user\W? or|expected one of\W+user\W+assistant\W+got\W+system"
             r"|\bfrom user\W+not system"
@@ -620,6 +657,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Input should be 'user' or 'assistant' [type=literal_error, input_value='system']",
             "The role 'system' is invalid",
             "Only user/assistant roles allowed, got system",
+            "Only user, assistant and tool roles are supported, got system.",
+            "messages.0.role: Input should be 'user', 'assistant' or 'tool'",
             "role: must be user or assistant",
             "This template doesn't handle the system role",
             "No system messages allowed",
@@ -664,7 +703,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:can ?not|can[’']t) use (?:tools|functions)|no (?:endpoints?|models?"
             r"|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
             r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
-            r"|(?:not|n[’']t) have (?:native )?(?:tool|function)|unable to (?:call|use) (?:tools|functions)"
+            r"|(?:not|n[’']t) have (?:an? )?(?:native )?(?:tool|function)"
+            r"|(?:unable|(?:not|n[’']t) able) to (?:call|use) (?:tools|functions)"
+            r"|(?:not|n[’']t) support (?:the )?\W?toolconfig|\btype mismatch of \W{0,2}tools\b"
+            r"|tool[ -]?calling requires|unknown variant\W+tool\b"
+            r"|\brole\b[^\n]{0,4} must be one of\W+system\W+user\W+assistant\W*$"
             r"|\b(?:not |un)tool[ -]capable|not tool[ -]capable|\blacks? (?:tool|function)|(?:tool|function)_?(?:use"
             r"|calls?|calling)?_not_supported"
             r"|unsupported_(?:tools?|functions?)\b|--tool-parser|tool parser (?:is )?not|base model and"
@@ -688,6 +731,12 @@ WORDINGS: tuple[Wording, ...] = (
             "The requested model does not have tool support",
             "This model has no tool calling capability",
             "this model is unable to call tools",
+            "This model isn't able to use tools",
+            "Model does not have a tool parser configured",
+            "This model doesn't support the toolConfig field. Remove toolConfig and try again.",  # Bedrock
+            "oneOf at '/' not met, required properties at '/' are 'prompt', Type mismatch of '/tools'",  # Cloudflare
+            "tool calling requires a chat template that supports it",
+            "messages[2].role: unknown variant `tool`, expected one of `system`, `user`, `assistant`",
             "this model can not use tools",
             "Model is not tool-capable",
             "Model lacks tool support",
@@ -762,7 +811,8 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"at most 0 (?:image|multimodal)|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}\bimages?\b|mmproj"
             r"|\bno (?:vision|image|multi-?modal)\b|not have (?:a )?(?:vision|image|multi-?modal)|is text[- ]only"
-            r"|image_url\W+is not|only (?:png|jpe?g)\b|only text (?:content|input|is)|supports? (?:only text"
+            r"|image_url\W+is not|unknown content type\W+image|vision is (?:not |un)available"
+            r"|only (?:png|jpe?g)\b|only text (?:content|input|is)|supports? (?:only text"
             r"|text only)|text-only (?:prompts|model|input)"
             r"|required for image input|not (?:a )?(?:multi-?modal|vision|vlm)\b"
             r"|unknown variant `?(?:image_url|input_image)|visual input|too many images|input should be 'text'"
@@ -779,6 +829,7 @@ WORDINGS: tuple[Wording, ...] = (
             "This model supports text only",
             "Model has no vision capability",
             "image_url is not a valid content type",
+            "unknown content type: image_url",
             "Only PNG and JPEG images are supported",
             "The model is not a VLM. Please use text-only prompts.",
             "Image URLs are only allowed for messages with role user",
@@ -896,7 +947,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"|healthy) (?:channel|deployment)s? for"
             r"|entity was not found: models/|\bmodel \S+ could not be found|\bunsupported model \S+$"
             r"|\bmodel \S+ is not enabled"
-            r"|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed",
+            r"|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed"
+            r"|\bmodel\b[^.\n]{0,30}\b(?:was|been) (?:retired|sunset)"
+            r"|\bmodel is not deployed|supported (?:api )?model names are|模型\s?\S{0,40}\s?不存在"
+            r"|\bendpoint with name\b[^.\n]{0,100}\bdoes not exist"
+            r"|\bmodel\b[^.\n]{0,40}(?:not|n[’']t) available in your region",
         ),
         (
             "kimi-k9 is not a valid model ID",
@@ -914,6 +969,12 @@ WORDINGS: tuple[Wording, ...] = (
             "No available channel for model kimi-k9",
             "The requested model is not supported.\nmodel_not_supported",
             "Model kimi-k9 reached its end of life",
+            "This model was retired on 2026-06-01",
+            "Model is not deployed",
+            "The supported API model names are a or b, but you passed kimi-k9.",  # DeepSeek
+            "模型 kimi-k9 不存在",
+            "Endpoint with name 'kimi-k9' does not exist.",  # Databricks
+            "Model 'kimi-k9' isn't available in your region",
             "当前分组 default 下对于模型 kimi-k9 无可用渠道",
             "The API deployment for this resource does not exist.\ndeploymentnotfound",
         ),
@@ -952,7 +1013,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|sensitive \(\d"
             r"|\bmoderation_|responsibleai|safety settings|不合规|risk_content|\bunsafe (?:prompt|input|request)"
             r"|(?:contains?|deemed) (?:\w+ )?(?:harmful|inappropriate|unsafe|offensive)|new_sensitive|safety filter"
-            r"|guardrails?\b|legal reasons|cyber_policy",
+            r"|guardrails?\b|legal reasons|cyber_policy|considered high risk",
         ),
         (
             "Your input was flagged as potentially violating our usage policy.",
@@ -973,6 +1034,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Your request was blocked by guardrails",
             "内容包含违规信息",
             "Unavailable for legal reasons",
+            "The request was rejected because it was considered high risk",  # Moonshot
         ),
     ),
     # Behind all others, since a service that names another reason may say so as well.
