@@ -11,7 +11,14 @@ from typing import Any
 import msgspec
 
 from chat.providers.base import ProviderError
-from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, malformed_error
+from chat.providers.errors import (
+    NAMES_ERROR,
+    UNKNOWN_ENDPOINT,
+    Endpoint,
+    failure_from_object,
+    malformed_error,
+    plain_name,
+)
 from reasoning.deltas import RawDelta, RawEnd, RawUsage
 from reasoning.services.finish_reasons import is_context_full, is_open, read_finish_reason
 from reasoning.stream import surrogates
@@ -24,20 +31,13 @@ _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
 _FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
-_ERROR_WORDS = (
-    "message",
-    "msg",
-    "detail",
-    "errors",
-    "errmsg",
-    "error_msg",
-    "error_message",
-    "error_code",
-    "status_msg",
-)
-# AWS names a failure by the kind of its exception, a gateway by a fault.
-_ERROR_KEY = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
+# As ``plain_name`` writes them.
+_ERROR_WORDS = ("message", "msg", "detail", "errors", "errmsg", "errormsg", "errormessage", "errorcode", "statusmsg")
+_ERROR_WRAPPERS = ("response", "data", "result", "message")  # Tencent, gateways
 _FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
+# By words in the data, where a comment was meant.
+_KEEP_ALIVE = re.compile(rb"(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat|connected|processing)\W*", re.IGNORECASE)
+_BETWEEN_VALUES = re.compile(r"\s*(?:data:\s*)*")
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 # Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
 USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
@@ -268,7 +268,8 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     if error := chunk.get("error"):
         return chunk if error is True else error
     for choice in choices:
-        if error := choice.get("error"):
+        delta = choice.get("delta")
+        if error := choice.get("error") or (delta.get("error") if isinstance(delta, dict) else None):
             return error
     extra = chunk.get("x_groq")
     if isinstance(extra, dict) and (error := extra.get("error")):
@@ -280,17 +281,22 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     if choices or chunk.get("usage") is not None:
         return None
     # Without the usual key: a state, or words, and no answer.
-    chunk = {name.lower(): value for name, value in chunk.items()}
-    inner = chunk.get("response")
-    if isinstance(inner, dict) and (error := inner.get("Error") or inner.get("error")):  # Tencent
-        return error
-    state = chunk.get("status")
+    fields = {plain_name(name): value for name, value in chunk.items()}
+    for name in _ERROR_WRAPPERS:
+        inner = fields.get(name)
+        if isinstance(inner, dict) and (error := inner.get("Error") or inner.get("error")):
+            return error
+    state = fields.get("status")
     is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
-    if chunk.get("success") is False or is_failed_state:
+    if fields.get("success") is False or fields.get("ok") is False or is_failed_state:
         return chunk
-    succeeded = chunk.get("success") is True or str(chunk.get("code", "")).lower() in _SUCCESS_CODES
-    has_words = any(chunk.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(chunk.get(name), str))
-    is_named = any(_ERROR_KEY.search(name) and isinstance(value, dict | str) for name, value in chunk.items() if value)
+    codes = {str(fields.get(name, "")).lower() for name in ("code", "errorcode")}
+    succeeded = fields.get("success") is True or not codes.isdisjoint(_SUCCESS_CODES)
+    has_words = any(fields.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(fields.get(name), str))
+    # AWS names a failure by the kind of its exception, a gateway by a fault.
+    is_named = any(
+        NAMES_ERROR.search(name) and isinstance(value, dict | str) for name, value in fields.items() if value
+    )
     return chunk if (has_words or is_named) and not succeeded else None
 
 

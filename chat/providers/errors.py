@@ -26,14 +26,24 @@ _MAX_WAIT_S = 86_400.0  # a day
 _SHORT_WAIT_S = 120.0  # that no quota of an account is renewed in
 TOO_MANY_REQUESTS = 429
 _MAX_DEPTH = 6
-# Compared in small letters: AWS and Tencent begin them with capitals.
-_CODE_KEYS = ("code", "type", "__type", "status", "statuscode", "error_code", "errorcode", "error_type", "param")
+# Compared as ``plain_name`` writes them: AWS and Tencent begin them with capitals, others write them in camel case.
+_CODE_KEYS = (
+    "code",
+    "type",
+    "status",
+    "statuscode",
+    "rawstatuscode",
+    "httpstatus",
+    "errorcode",
+    "errortype",
+    "param",
+)
 _TEXT_KEYS = (
     "message",
     "msg",
-    "status_msg",
-    "error_message",
-    "error_msg",
+    "statusmsg",
+    "errormessage",
+    "errormsg",
     "errmsg",
     "faultstring",
     "detail",
@@ -41,7 +51,9 @@ _TEXT_KEYS = (
     "raw",
     "error",
 )
-_NESTED_KEYS = ("errors", "details", "metadata", "response", "base_resp", "fault", "header")
+_NESTED_KEYS = ("errors", "details", "metadata", "response", "data", "result", "baseresp", "fault", "header")
+# Under any name of its own: ``external_model_error`` (Databricks).
+NAMES_ERROR = re.compile(r"(?:error|exception|(?<!de)fault)\Z", re.IGNORECASE)
 _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
 _CODE_OF_STATUS: Mapping[int, Code] = {
@@ -346,6 +358,11 @@ def is_quota(status: int, text: str) -> bool:
     return status == 402 or bool(kind_of(text, {"quota"}) or _BILLING.search(text))
 
 
+def plain_name(name: str) -> str:
+    """Return the name of a field in small letters, without the signs between its words."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
 def quote_service(text: str, endpoint: Endpoint) -> str:
     """Return a service's words on one line, without keys and its machine's folders, redacted and shortened."""
     for secret in endpoint.secrets:
@@ -389,11 +406,12 @@ def collect_texts(value: Any, texts: list[str], codes: list[str], depth: int) ->
             for item in value[:20]:
                 collect_texts(item, texts, codes, depth + 1)
         case dict():
-            value = {str(key).lower(): inner for key, inner in value.items()}
+            value = {plain_name(str(key)): inner for key, inner in value.items()}
             codes += [str(value[key]) for key in _CODE_KEYS if isinstance(value.get(key), str | int)]
             location = value.get("loc")
             codes += [part for part in location if isinstance(part, str)] if isinstance(location, list) else []
-            for key in (*_TEXT_KEYS, *_NESTED_KEYS):
+            others = (key for key in value if NAMES_ERROR.search(key) and key not in _TEXT_KEYS)
+            for key in (*_TEXT_KEYS, *_NESTED_KEYS, *others):
                 inner = value.get(key)
                 if isinstance(inner, dict | list) or (isinstance(inner, str) and key in _TEXT_KEYS):
                     collect_texts(inner, texts, codes, depth + 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
 from chat.providers.decoding import USAGE_PLACES, ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
-from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
+from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, plain_name
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.chat import CHAT
@@ -248,11 +248,6 @@ def unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
     """Return the chunk that a gateway has put into another object; ``chunk`` itself where there is none."""
     inner = (chunk.get(name) for name in _WRAPPERS)
     return next((one for one in inner if isinstance(one, dict) and "choices" in one), chunk)
-
-
-def plain_name(name: str) -> str:
-    """Return the name of a field in small letters, without the signs between its words."""
-    return name.lower().replace("_", "").replace("-", "")
 
 
 _OTHER_NAMES = tuple(map(plain_name, OTHER_THINKING))

@@ -51,6 +51,8 @@ ENVELOPES: tuple[Callable[[str, str], Any], ...] = (
     lambda text, code: [{"error": {"message": text, "status": code}}],
     lambda text, code: {"detail": [{"type": code, "loc": ["body"], "msg": text}]},
     lambda text, code: {"success": False, "result": None, "errors": [{"message": text, "code": code}]},
+    lambda text, code: {"errorCode": code, "errorMessage": text},
+    lambda text, code: {"error_code": "X", "message": json.dumps({"own_model_error": {"message": text, "code": code}})},
     lambda text, code: {
         "error": {
             "message": "Provider returned error",
