@@ -160,7 +160,8 @@ class EventParser:
         return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
 
     def _read_line(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
+        # A gateway that fails in the middle may forget the name of the field.
+        name, _, value = (b"data", b":", line) if line.startswith(b"{") else line.partition(b":")
         if len(self._fields) < _MAX_FIELDS:
             self._fields.add(name)
         # Older llama.cpp writes an error into a field of that name.
@@ -214,7 +215,7 @@ class ResponseDecoder:
             event = msgspec.json.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             text = _FRAMED.sub(b"", payload.strip())
-            if not text or text.startswith(b":"):
+            if not text or text.startswith(b":") or _KEEP_ALIVE.fullmatch(text):
                 return ()
             if is_end_mark(text):
                 self.done = True
@@ -222,10 +223,9 @@ class ResponseDecoder:
             try:
                 event = self.mend(parse_json(text))
             except ProviderError:
-                if b"\n" not in text:
+                if len(pieces := split_values(text)) == 1:
                     raise
-                # Several events without a blank line between them.
-                return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
+                return self._feed_several(pieces)
         if isinstance(event, dict):
             deltas = tuple(self.read_event(event))
         else:  # Gemini puts an error into a list
@@ -233,6 +233,21 @@ class ResponseDecoder:
             deltas = tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
         self.has_read = self.has_read or bool(deltas)
         return deltas
+
+    def _feed_several(self, pieces: Iterable[bytes]) -> tuple[RawDelta, ...]:
+        """Return what payloads hold that came as one. An error among them says why another is torn."""
+        deltas: list[RawDelta] = []
+        torn: ProviderError | None = None
+        for piece in pieces:
+            try:
+                deltas += self.feed(piece)
+            except ProviderError as error:
+                if error.code != "malformed":
+                    raise
+                torn = error
+        if torn:
+            raise torn
+        return tuple(deltas)
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the token counts, once: some services send a running total with each chunk."""
@@ -303,6 +318,24 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
 def is_end_mark(text: bytes) -> bool:
     """Say whether a payload is the end mark of a stream: ``[DONE]``, also in small letters or without brackets."""
     return text.strip(b"[] ").upper() == b"DONE"
+
+
+def split_values(text: bytes) -> list[bytes]:
+    """Return the payloads that a gateway sent as one: without a blank line between them, or without any."""
+    if b"\n" in text:
+        return text.split(b"\n")
+    line = text.decode("utf-8", "replace")
+    pieces, at = [], 0
+    decoder = json.JSONDecoder(strict=False)
+    while at < len(line):
+        try:
+            end = decoder.raw_decode(line, at)[1]
+        except (ValueError, RecursionError):
+            end = len(line)
+        pieces.append(line[at:end].encode())
+        between = _BETWEEN_VALUES.match(line, end)
+        at = between.end() if between else end
+    return pieces
 
 
 def as_error(payload: bytes) -> bytes:

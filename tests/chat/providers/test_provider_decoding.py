@@ -76,6 +76,9 @@ def test_event_without_end_is_refused_at_the_bound(piece):
         b"",
         b"data:",
         b": OPENROUTER PROCESSING",
+        b"ping",
+        b"keep-alive",
+        b"HEARTBEAT",
     ],
 )
 def test_chunk_that_says_nothing_gives_nothing(payload):
@@ -115,8 +118,9 @@ def test_event_may_be_framed_twice():
     assert found == [RawFields({"content": "a"}), RawEnd("stop", "served-1")]
 
 
-def test_several_chunks_in_one_event_are_all_read():
-    assert decoded(chunk({"content": "a"}) + b"\n" + chunk({"content": "b"})) == [
+@pytest.mark.parametrize("between", [b"\n", b"", b" ", b"data: "])
+def test_several_chunks_in_one_event_are_all_read(between):
+    assert decoded(chunk({"content": "a"}) + between + chunk({"content": "b"})) == [
         RawFields({"content": "a"}),
         RawFields({"content": "b"}),
     ]
@@ -246,6 +250,8 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         (b'{"message":{"error":"bad day"}}', "server_error"),
         (b'{"ok":false,"reason":"bad day"}', "server_error"),
         (b'{"choices":[{"delta":{"error":{"message":"slow down","code":429}}}]}', "rate_limited"),
+        (b'{"choices":[{"delta":{"content":"a\n{"error":{"message":"slow down","code":429}}', "rate_limited"),
+        (b'{"choices":[{"delta":{"content":"a\n{"id":"x"}', "malformed"),
         (b'{"choices":[{"delta":{"content":"a', "malformed"),
         (b"upstream is having a bad day", "malformed"),
         (b"[" * 100_000, "malformed"),
@@ -293,6 +299,7 @@ PRETTY = json.dumps(json.loads(WHOLE), indent=1).encode()
         (b"\xef\xbb\xbf\n " + WHOLE, [WHOLE]),
         (PRETTY, [PRETTY]),
         (WHOLE + b"\n" + WHOLE + b"\n[DONE]\n", [WHOLE, WHOLE, b"[DONE]"]),
+        (b": waiting\n\n" + WHOLE + b"\n\ndata: 1\n\n" + WHOLE, [WHOLE, b"1", WHOLE]),
         (b"event: error\n\n", [b'{"error":{"code":"server_error"}}']),
         (b"event: error\ndata: overloaded\n\n", [b'{"error":"overloaded"}']),
         (b'event: error\ndata: {"code":5}\n\n', [b'{"error":{"code":5}}']),
