@@ -27,6 +27,7 @@ _TEXT_FIELDS = {
     "response.output_text.delta": "content",
     "response.refusal.delta": "content",
     "response.reasoning_text.delta": "reasoning_content",
+    "response.reasoning.delta": "reasoning_content",  # a name of 2025
     "response.reasoning_summary_text.delta": "reasoning_summary",
 }
 # Parts of a summary are paragraphs; nothing in their text says so.
@@ -216,7 +217,8 @@ class ResponsesDecoder(ResponseDecoder):
         message.streamed.end_part(index, whole)
 
     def _read_arguments(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
-        call = self._find_call({"id": event.get("item_id"), "name": event.get("name")}, index_of(event))
+        ids = {"id": event.get("item_id"), "call_id": event.get("call_id")}
+        call = self._find_call({**ids, "name": event.get("name")}, index_of(event))
         text = string_in(event, _ARGUMENTS[kind])
         (call.streamed if _ARGUMENTS[kind] == "delta" else call.whole).append(text)
         yield from self._count_bytes(len(text))

@@ -279,6 +279,26 @@ def test_two_calls_that_are_both_numbered_0_are_two():
     assert [(call["id"], call["function"]["arguments"]) for call in calls] == [("c1", WHOLE), ("c2", "{}")]
 
 
+def test_pieces_that_name_their_call_by_its_call_id_are_of_that_call():
+    second = {"id": "fc_2", "call_id": "c2"}
+    pieces = (
+        arguments_event("delta", piece, item_id=None, call_id=call) for piece in ("{", "}") for call in ("c1", "c2")
+    )
+    events = [ADDED, item_event("added", "", **second), *pieces, completed()]
+
+    found = decoded(*({**event, "output_index": None} for event in events))
+
+    calls = [call for delta in found if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
+    assert [(call["id"], call["function"]["arguments"]) for call in calls] == [("c1", "{}"), ("c2", "{}")]
+
+
+@pytest.mark.parametrize("kind", ["reasoning_text", "reasoning"])
+def test_thinking_in_deltas_is_read(kind):
+    event = {"type": f"response.{kind}.delta", "item_id": "rs", "output_index": 0, "delta": "Hm."}
+
+    assert decoded(event)[0] == RawFields({"reasoning_content": "Hm."})
+
+
 MESSAGE = {"type": "message", "id": "m", "content": [{"type": "output_text", "text": "So."}]}
 PART = {"item_id": "m", "output_index": 0, "content_index": 0}
 
