@@ -10,7 +10,7 @@ from chat.providers.base import ProviderRequest
 from chat.providers.decoding import USAGE_PLACES, ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, plain_name
 from chat.providers.openai_http import OpenAIService
-from reasoning.deltas import RawDelta, RawFields
+from reasoning.deltas import RawDelta, RawEnd, RawFields
 from reasoning.replay.wire.chat import CHAT
 from reasoning.services.finish_reasons import read_finish_reason
 from reasoning.services.signatures import SignatureJoiner, is_opaque, is_thought, signatures_in
@@ -25,7 +25,10 @@ _TEXT_FIELDS = ("content", "refusal", "text")
 # Fields of a delta that are neither thinking nor a signature.
 _PLAIN_FIELDS = frozenset({"role", "content", "text", "refusal", "tool_calls", "function_call", "name"})
 _CALLS = frozenset({"toolcalls", "toolcall", "functioncalls"})  # other names of the field, without signs
+_CALL_PARTS = ("tool_use", "tool_call", "function_call")  # calls among the parts of a content
 _WRAPPERS = ("data", "result")  # in which gateways put a chunk
+# Where a choice says how it ended; the last is of old models of OpenAI.
+_FINISH_FIELDS = ("finish_reason", "finishReason", "stop_reason", "finish_details")
 
 
 class OpenAIChatProvider(OpenAIService):
@@ -107,13 +110,19 @@ class ChatDecoder(ResponseDecoder):
             deltas += self._read_fields(new, is_repetition=bool(self._came))
             if message.get("content") or message.get("tool_calls"):
                 self._pending_end = self._pending_end or ""
-        reason = choice.get("finish_reason") or choice.get("finishReason") or choice.get("stop_reason")
-        if reason and (name := finish_name(reason)):
-            # An unknown one may come with every chunk.
-            if read_finish_reason(name) is None:
-                self._pending_end = name
-            else:
-                deltas += self.end(name, self._model)
+        deltas += self._read_finish(choice)
+
+    def _read_finish(self, choice: Mapping[str, Any]) -> Iterable[RawEnd]:
+        name = next((found for field in _FINISH_FIELDS if (found := finish_name(choice.get(field)))), "")
+        native = finish_name(choice.get("native_finish_reason"))
+        # OpenRouter may hide that the model was cut off.
+        if read_finish_reason(name) == "stop" and read_finish_reason(native) in ("length", "content_filter", "error"):
+            name = native
+        # An unknown one may come with every chunk.
+        if name and read_finish_reason(name) is None:
+            self._pending_end = name
+            return ()
+        return self.end(name, self._model) if name else ()
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the end of a response that didn't name it clearly, and the token counts."""
@@ -187,6 +196,9 @@ class ChatDecoder(ResponseDecoder):
             if text := part_text(part, has_native=has_native):
                 self._has_text = self._has_text or "content" in text
                 yield RawFields(text)
+            elif isinstance(part, dict) and part.get("type") in _CALL_PARTS:
+                self._has_calls = True
+                yield RawFields({"tool_calls": [part]})
 
     def _thinking_in(self, source: dict[str, Any]) -> dict[str, Any]:
         """Return thinking under its usual names; what has another name or form as ``reasoning_content``.
@@ -308,7 +320,7 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
         return {"content": part} if part else {}
     if not isinstance(part, dict):
         return {}
-    text = text_in(part.get("thinking") or part.get("reasoning") or part.get("text"))
+    text = text_in(part.get("thinking") or part.get("reasoning") or part.get("text") or part.get("summary"))
     # Gemini marks a thought among its texts.
     match "thinking" if part.get("thought") is True else part.get("type", "text"):
         case "text" | "output_text" if text:

@@ -90,6 +90,7 @@ def test_chunk_that_says_nothing_gives_nothing(payload):
     [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "hm", "thought": True},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
     ],
 )
 def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
@@ -184,9 +185,18 @@ def test_chunks_in_a_wrapper_are_read(wrapper):
     assert decoded(*payloads)[0] == RawFields({"content": "a"})
 
 
-@pytest.mark.parametrize("name", ["finishReason", "stop_reason"])
-def test_finish_reason_under_another_name_ends_the_answer(name):
-    payload = json.dumps({"model": "served-1", "choices": [{"index": 0, "delta": {}, name: "max_tokens"}]}).encode()
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"finishReason": "max_tokens"},
+        {"stop_reason": "max_tokens"},
+        {"finish_reason": None, "finish_details": {"type": "max_tokens"}},
+        {"finish_reason": "stop", "native_finish_reason": "MAX_TOKENS"},
+        {"finish_reason": "length", "native_finish_reason": "a_new_word"},
+    ],
+)
+def test_finish_reason_under_another_name_ends_the_answer(fields):
+    payload = json.dumps({"model": "served-1", "choices": [{"index": 0, "delta": {}, **fields}]}).encode()
 
     assert decoded(chunk({"content": "a"}), payload)[-1] == RawEnd("length", "served-1")
 
@@ -394,6 +404,19 @@ def test_calls_under_another_name_are_read(name):
     call = {"id": "c1", "function": {"name": "f", "arguments": "{}"}}
 
     assert decoded(chunk({name: [call]}, "stop"))[0] == RawFields({"tool_calls": [call]})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "tool_use", "id": "c1", "name": "look", "input": {"q": "a"}},
+        {"type": "tool_call", "id": "c1", "function": {"name": "look", "arguments": '{"q": "a"}'}},
+    ],
+)
+def test_calls_among_the_parts_of_a_content_are_read(part):
+    found = decoded(chunk({"content": [{"type": "text", "text": "so"}, part]}, "tool_calls"))
+
+    assert found == [RawFields({"content": "so"}), RawFields({"tool_calls": [part]}), RawEnd("tool_calls", "served-1")]
 
 
 def test_number_is_text():
