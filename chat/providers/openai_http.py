@@ -29,6 +29,9 @@ _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 # Models that servers list beside those that answer, often before them.
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
+# Statuses of a refused parameter; others mean it where they name one: of routers, and of Python's own TypeError.
+_REFUSING = (400, 422)
+_NAMING = (404, 500, 501)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
 # As many equal characters in a row count as a quotation of the conversation.
 ECHO_CHARS = 16
@@ -226,11 +229,13 @@ class OpenAIService:
                 # Services name the parameter that they refuse somewhere in the body, never in one place.
                 said = error.response.content
                 named = [name for name in self._optional if name in body and name.encode() in said][:1]
+                asked = [name for name in request.optional if parameter(body, name) is not None]
+                # One within another is left out alone where it is named.
+                named = named or [name for name in asked if "." in name and name.encode() in said]
                 if not named and _ABOUT_REASONING.search(said):
-                    asked = [name for name in request.optional if parameter(body, name) is not None]
-                    # One within another is left out alone where it is named.
-                    named = [name for name in asked if "." in name and name.encode() in said] or asked
-                if error.status_code not in (400, 422) or not named:
+                    is_named = any(re.search(rf"\b{re.escape(name)}\b".encode(), said) for name in asked)
+                    named = asked if is_named or error.status_code in _REFUSING else []
+                if not named or error.status_code not in (*_REFUSING, *_NAMING):
                     raise
                 refused |= {self._refusal(name, body) for name in named}
                 body = without_parameters(body, named)

@@ -478,13 +478,14 @@ async def refused(upstream: ContractHandle, *messages: dict[str, Any]) -> Provid
     return caught.value
 
 
-async def test_optional_parameters_are_left_out_one_by_one_from_then_on():
+@pytest.mark.parametrize("status", [422, 404, 500])
+async def test_optional_parameters_are_left_out_one_by_one_from_then_on(status):
     seen = []
 
     def handle(sent):
         seen.append({"stream_options", "prompt_cache_key"} & set(json.loads(sent.content)))
         if seen[-1]:
-            return httpx2.Response(422, json={"error": {"message": f"Unknown parameter: '{min(seen[-1])}'."}})
+            return httpx2.Response(status, json={"error": {"message": f"Unknown parameter: '{min(seen[-1])}'."}})
         return httpx2.Response(200, json={"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]})
 
     client = build_client(Connection(OPENAI_URL, "k"), transport=httpx2.MockTransport(handle))
