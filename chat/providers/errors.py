@@ -25,6 +25,7 @@ MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S = 86_400.0  # a day
 _SHORT_WAIT_S = 120.0  # that no quota of an account is renewed in
 TOO_MANY_REQUESTS = 429
+_LIMITED = (TOO_MANY_REQUESTS, 503)
 _MAX_DEPTH = 6
 # Compared as ``plain_name`` writes them: AWS and Tencent begin them with capitals, others write them in camel case.
 _CODE_KEYS = (
@@ -131,6 +132,17 @@ WAITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
         62.5,
     ),
 )
+# Headers that say when a limit is renewed, some with the header that must say 0 for it to be this limit.
+_RENEWALS = {
+    "x-ratelimit-reset-after": "",
+    "x-ratelimit-reset": "",
+    "ratelimit-reset": "",
+    "x-ratelimit-reset-requests": "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-tokens": "x-ratelimit-remaining-tokens",
+}
+_WHOLE_SPAN = re.compile(_SPAN, re.IGNORECASE)
+_QUOTED_RENEWAL = re.compile(r'"x-ratelimit-reset\\*"\s*:\s*\\*"?(\d{10,13})\b', re.IGNORECASE)  # OpenRouter's header
+_FIRST_MOMENT, _FIRST_MOMENT_MS = 1e9, 1e12  # larger numbers are moments since 1970, in seconds or milliseconds
 # Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
 _TRANSPORT_CODES = {
     "unreachable": frozenset(
@@ -174,8 +186,8 @@ def failure_from_status(
         title = _TITLE.search(text)
         is_page = text.startswith("<")
         details = ErrorDetails(title=title[1] if title else "") if is_page else ErrorDetails(message=text, text=text)
-    wait_s = retry_after_s(headers)
-    wait_s = stated_wait_s(text) if wait_s is None else wait_s
+    waits = (retry_after_s(headers), stated_wait_s(text), renewed_in_s(headers, text) if status in _LIMITED else None)
+    wait_s = next((wait for wait in waits if wait is not None), None)
     error = build_error(status, details, endpoint, wait_s=wait_s)
     error.params["status"] = status
     if replays_thinking and status in (400, 422) and not text:
@@ -259,10 +271,35 @@ def stated_wait_s(text: str) -> float | None:
     """Read how long to wait, in seconds, from the body of a refusal; None where it doesn't say so."""
     for pattern, _example, _seconds in WAITS:
         for found in pattern.finditer(text[:20_000]):
-            days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups()[-5:])
-            if wait_s := days * 86_400 + hours * 3600 + minutes * 60 + seconds + milliseconds / 1000:
-                return min(wait_s, _MAX_WAIT_S)
+            if wait_s := span_s(found):
+                return wait_s
     return None
+
+
+def renewed_in_s(headers: Mapping[str, str], text: str) -> float | None:
+    """Read when a limit is renewed, as seconds from now, from headers or from those that a gateway quotes."""
+    now = parse_date(headers.get("date")) or datetime.now(UTC)
+    found = [
+        value for name, left in _RENEWALS.items() if (value := headers.get(name)) and headers.get(left, "0") == "0"
+    ]
+    found += _QUOTED_RENEWAL.findall(text[:20_000])
+    for value in found:
+        number = parse_number(value)
+        if number is None:
+            span = _WHOLE_SPAN.fullmatch(value.strip())
+            wait_s = span_s(span) if span else 0.0
+        else:
+            moment_s = number / 1000 if number > _FIRST_MOMENT_MS else number
+            wait_s = moment_s - now.timestamp() if moment_s > _FIRST_MOMENT else moment_s
+        if wait_s > 0:
+            return min(wait_s, _MAX_WAIT_S)
+    return None
+
+
+def span_s(found: re.Match[str]) -> float:
+    """Return the seconds of a span, of days to milliseconds in the last groups of a match."""
+    days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups()[-5:])
+    return min(days * 86_400 + hours * 3600 + minutes * 60 + seconds + milliseconds / 1000, _MAX_WAIT_S)
 
 
 def parse_number(value: str | None) -> float | None:

@@ -417,6 +417,30 @@ def test_wait_is_read_from_the_words_where_no_header_says_it(text, seconds):
     assert failure(429, body.encode(), retry_after="4").retry_after_s == 4.0
 
 
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x_ratelimit_reset_after": "3"}, 3.0),
+        ({"ratelimit_reset": "12"}, 12.0),
+        ({"x_ratelimit_reset": "1792567730"}, 50.0),
+        ({"x_ratelimit_reset": "1792567730000"}, 50.0),
+        ({"x_ratelimit_reset": "1692567730"}, None),
+        ({"x_ratelimit_reset_tokens": "2m59.5s", "x_ratelimit_remaining_tokens": "0"}, 179.5),
+        ({"x_ratelimit_reset_tokens": "2m59.5s", "x_ratelimit_remaining_tokens": "7"}, None),
+        ({"x_ratelimit_reset_requests": "850ms", "x_ratelimit_remaining_requests": "0"}, 0.85),
+        ({"x_ratelimit_reset_after": "3", "retry_after": "4"}, 4.0),
+        ({"x_ratelimit_reset_after": "soon"}, None),
+    ],
+)
+def test_wait_is_read_from_when_a_limit_is_renewed(headers, seconds):
+    date = "Wed, 21 Oct 2026 07:28:00 GMT"  # 1792567680
+    quoted = said("slow down", metadata={"headers": {"X-RateLimit-Reset": "1792567730000"}})
+
+    assert failure(429, said("slow down"), date=date, **headers).retry_after_s == seconds
+    assert failure(429, quoted, date=date).retry_after_s == 50.0
+    assert failure(400, quoted, date=date).retry_after_s is None
+
+
 def test_quota_that_is_renewed_in_seconds_is_a_rate():
     words = "You exceeded your current quota, please check your plan and billing details."
 
