@@ -84,6 +84,8 @@ _STATUS_OF_NAME = (
     (re.compile(r"timeout|deadline"), 504),
     (re.compile(r"invalid|bad_request|unsupported|content_policy|content_filter|context_length"), 400),
 )
+# Kinds that words tell in a stream, where no status does.
+_WORDED: frozenset[Code | Reason] = frozenset({"authentication", "policy"})
 # Reasons of a refusal that the words of a service can name.
 _REFUSALS = frozenset(get_args(Reason)) - {"", "quota", "loading"}
 _BILLING = re.compile("billing", re.IGNORECASE)  # means the quota under a rate limit's status only
@@ -204,8 +206,7 @@ def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     """
     details = read_object(error)
     by_name = next((status for pattern, status in _STATUS_OF_NAME if pattern.search(details.codes)), 0)
-    if not by_name and kind_of(details.text, {"authentication"}):
-        by_name = 401
+    by_name = by_name or {"authentication": 401, "policy": 400}.get(kind_of(details.text, _WORDED), 0)
     wait_s = stated_wait_s(json.dumps(error, default=str))
     failure = build_error(details.status or by_name or 500, details, endpoint, wait_s=wait_s)
     if failure.code == "context_overflow":

@@ -668,6 +668,29 @@ WORDINGS: tuple[Wording, ...] = (
         any_status=True,
     ),
     Wording(
+        "results",
+        (
+            r"(?:\btool_calls\W+|\bfunction call\w*|\btool_?use\b)[^\n]{0,40}must be followed by"
+            r"|\brole\W+tool\b[^\n]{0,20}must (?:be a response to|follow)"
+            r"|\b(?:tool|function)\b[ _](?:call )?(?:results?|responses?)\b[^.\n]{0,20}\b(?:not|n[’']t) follow"
+            r"|number of function (?:calls and|response)|\btoolconfig\b[^.\n]{0,20}must be defined"
+            r"|\btool_?result\b[^.\n]{0,60}\b(?:exceeds?|must have a)\b[^.\n]{0,40}\btool_?use"
+            r"|without `?tools=`? param",
+        ),
+        (
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each of them.",
+            "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+            "invalid params, tool call result does not follow tool call (2013)",  # MiniMax
+            "Please ensure that the number of function response parts is equal to the number of function call parts",
+            "Not the same number of function calls and responses",  # Mistral
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",  # Bedrock
+            "Bedrock doesn't support tool calling without `tools=` param specified.",  # LiteLLM
+            "The number of toolResult blocks exceeds the number of toolUse blocks of previous turn",
+            "`tool_use` ids were found without `tool_result` blocks; each `tool_use` must be followed by one",
+        ),
+        any_status=True,
+    ),
+    Wording(
         "call_ids",
         (
             rf"{_CALL_ID}[^\n]{{0,120}}?(?:must|should|too long|\blength\b|pattern|\binvalid\b|unique|duplicate"

@@ -32,7 +32,7 @@ _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused", "include"})
 # Reasons that may be wrong: where the request doesn't contain what they name, the refusal counts as unexplained.
-_VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "roles", "system_role", "images"})
+_VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "results", "roles", "system_role", "images"})
 
 
 class Remedy(NamedTuple):
@@ -185,8 +185,10 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:
         return "content"
-    # Results that this model accepted before are rarely what it refuses; a server may break at those of another model.
-    is_at_results = plan.ends_in_results or (plan.sends_calls and error.code == "server_error")
+    # Results that this model accepted before are rarely what it refuses, unless it says so; a server may break at those
+    # of another model.
+    is_about_calls = error.code == "server_error" or error.reason in ("results", "call_ids")
+    is_at_results = plan.ends_in_results or (plan.sends_calls and is_about_calls)
     if is_unexplained and is_at_results:
         return "calls"
     return "questions" if plan.sends_unanswered and is_unexplained else ""

@@ -139,7 +139,7 @@ OTHERS: list[tuple[int, Any, str, str]] = [
             type="invalid_request_error",
         ),
         "refused",
-        "",
+        "results",
     ),
     (429, said("Too many requests for reasoning models, effort unsupported"), "rate_limited", ""),
     (401, said("Unknown parameter: 'reasoning'."), "authentication", ""),
@@ -325,6 +325,8 @@ def test_answer_of_a_service_is_read_as_it_means(status, body, meaning):
         ({"code": 20015, "msg": "prompt is too long"}, ("context_overflow", "")),
         ({"success": False, "errors": [{"code": 7009, "message": "Upstream unavailable"}]}, ("server_error", "")),
         ({"success": False, "errors": [{"code": 10000, "message": "Authentication error"}]}, KEYS),
+        ({"message": "Output data may contain inappropriate content."}, ("refused", "policy")),
+        ({"status_code": 1027, "status_msg": "output new_sensitive"}, ("refused", "policy")),
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, ("rate_limited", "")),
     ],
 )

@@ -262,6 +262,25 @@ async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk
 
 
 @pytest.mark.spec("replay 10")
+@pytest.mark.parametrize(
+    ("said", "times"),
+    [
+        ("messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", 2),
+        ("tool_call_id not found in previous assistant message", 3),  # the form of the id first
+    ],
+)
+async def test_results_that_a_service_names_are_left_out_of_the_same_question(talk, said, times):
+    await talk.choose(KINDS["plain-model"])
+    await talk.ask(talk.step(), talk.answer())
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said, "times": times}]}
+
+    turn = await talk.ask({**talk.answer(), **refused})
+
+    assert turn.status == "completed"
+    assert "tool_calls" not in json.dumps(talk.upstream.requests()[-1]["body"]["messages"])
+
+
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
 @pytest.mark.parametrize("later_failures", [0, 3])
 async def test_results_are_left_out_after_an_outage_only_if_it_goes_on(talk, model, later_failures):
