@@ -210,6 +210,8 @@ class ResponsesDecoder(ResponseDecoder):
         # A delta without an index may have been of any part.
         is_new = message.is_empty or (index is not None and message.streamed.parts.keys().isdisjoint({index, None}))
         whole = text or refusal
+        # vLLM counts the deltas there (seen 2026-02): a number that is new is no new part.
+        is_new = is_new and (message.is_empty or not message.whole.endswith(whole))
         if whole and is_new and not message.is_done:
             message.streamed.add(index, whole)
             self._has_text = True

@@ -279,6 +279,16 @@ def test_two_calls_that_are_both_numbered_0_are_two():
     assert [(call["id"], call["function"]["arguments"]) for call in calls] == [("c1", WHOLE), ("c2", "{}")]
 
 
+def test_text_whose_deltas_are_counted_as_parts_is_read_once():
+    events = [
+        {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": at, "delta": piece}
+        for at, piece in enumerate(("So", "."))
+    ]
+    end = {"type": "response.output_text.done", "item_id": "m", "output_index": 0, "content_index": 2, "text": "So."}
+
+    assert text(decoded(*events, end, completed(MESSAGE))) == "So."
+
+
 def test_pieces_that_name_their_call_by_its_call_id_are_of_that_call():
     second = {"id": "fc_2", "call_id": "c2"}
     pieces = (
