@@ -33,6 +33,8 @@ _SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
 _FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
 # As ``plain_name`` writes them.
 _ERROR_WORDS = ("message", "msg", "detail", "errors", "errmsg", "errormsg", "errormessage", "errorcode", "statusmsg")
+# What an event is, or its state, whose words are no failure's.
+_PROGRESS = frozenset("status progress inprogress info notice warning queued pending processing running".split())
 _ERROR_WRAPPERS = ("response", "data", "result", "message")  # Tencent, gateways
 _FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
 # By words in the data, where a comment was meant.
@@ -305,6 +307,8 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
     if fields.get("success") is False or fields.get("ok") is False or is_failed_state:
         return chunk
+    if any(plain_name(str(fields.get(name))) in _PROGRESS for name in ("type", "status")):
+        return None
     codes = {str(fields.get(name, "")).lower() for name in ("code", "errorcode")}
     succeeded = fields.get("success") is True or not codes.isdisjoint(_SUCCESS_CODES)
     has_words = any(fields.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(fields.get(name), str))
