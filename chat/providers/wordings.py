@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from chat.providers.base import Code, Reason
 
 _NOT = (
-    r"(?:(?:not|n[’']t|never) (?:\w+ ){0,2}?(?:support|allow|permit|enabl|accept|implement|provid|compatib|availab"
-    r"|be used)|unsupported|disabled|incompatible)"
+    r"(?:(?:not|n[’']t|never) (?:\w+ ){0,2}?(?:support|allow|permit|enabl|accept|implement"
+    r"|provid(?:e[sd]?|ing)\b|compatib|availab|be used)|unsupported|disabled|incompatible)"
 )
 _UNSUPPORTED = (
     r"unsupported|not support|only supported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|allowed)"
@@ -136,7 +136,8 @@ WORDINGS: tuple[Wording, ...] = (
         "context_overflow",
         (
             r"(?:longer|greater|larger|more) than the (?:model'?s? )?(?:maximum |max )?"
-            r"(?:context|model length|number of)|too large for model"
+            r"(?:context|model length|number of)|too large for (?:the )?(?:model|context)\b"
+            r"|\b(?:conversation|chat) has reached (?:its|the) max\w* length|トークン\S{0,12}超"
             r"|reduce the length of (?:the|your) (?:input |messages|prompt)"
             r"|(?:shorten|reduce) (?:the |your )?(?:prompt|input|messages|conversation)",
         ),
@@ -146,6 +147,9 @@ WORDINGS: tuple[Wording, ...] = (
             "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
             "Please reduce the length of the messages or completion.",
             "Please shorten your prompt.",
+            "prompt (9000 tokens) too large for context (8192)",
+            "This conversation has reached its maximum length",
+            "最大トークン数を超えています",
         ),
     ),
     Wording(
@@ -175,7 +179,8 @@ WORDINGS: tuple[Wording, ...] = (
         "context_overflow",
         (
             r"inputs?\W+tokens\W+max_(?:new_)?tokens\W+must be|inputs?\W+must have less than"
-            r"|(?:input|prompt|total)(?: text)? (?:tokens?|length)(?: count|s)?\b.{0,60}(?:exceed|larger than|over the)"
+            r"|(?:input|prompt|total)(?: text)? (?:tokens?|length)(?: count|s)?\b.{0,60}"
+            r"(?:exceed|larger than|over the|above the)"
             r"|(?:number|count|amount) of (?:input |prompt )?tokens\b.{0,40}(?:exceed|larger than|over the)"
             r"|(?<!rate of )\btokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
             rf"|range of input length should be|{_NOT_OUTPUT}too many (?:\w+ ){{0,2}}(?:tokens|bytes)|max_seq_len"
@@ -195,6 +200,7 @@ WORDINGS: tuple[Wording, ...] = (
             "length of prompt_tokens (40000) must be less than max_seq_len (32768).",
             "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
             "The request contains too much text for the model",
+            "Total input tokens 300000 is above the allowed 262144",
             "messages: the text is over the maximum size of 400000 characters",
         ),
     ),
@@ -274,7 +280,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|spending cap"
             r"|not enough credits|enough credits\b|add funds|trial (?:has |is )?(?:expired|ended)"
             r"|billing (?:is )?not active"
-            r"|额度(?:失败|已?用尽|已?用完)|billing_(?:hard_)?limit|\bpayment[ _]required"
+            r"|额度(?:失败|已?用尽|已?用完|已?耗尽)|\bsubscription (?:has |is )?expired"
+            r"|billing_(?:hard_)?limit|\bpayment[ _]required"
             r"|insufficient (?:\w+ ){1,4}(?:balance|credits?|funds)"
             r"|(?:out of|no|used all|exceeded|exhausted)(?: \w+){0,4} (?:credits|points)\b|used up your"
             r"|credits? (?:\w+ )?deplet"
@@ -292,6 +299,8 @@ WORDINGS: tuple[Wording, ...] = (
             "账户余额不足",
             "账户已欠费",
             "该令牌额度已用尽",
+            "账户额度已耗尽",
+            "Your subscription has expired",
             "No\ninsufficient_user_quota",
             "Monthly quota exceeded",
             "Not enough credits",
@@ -324,7 +333,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:incorrect|invalid|missing|expired|no) (?:api |access |auth\w* )(?:token|header|credentials)"
             r"|missing authori[sz]ation|\btoken (?:is |has |was )?(?:invalid|expired|revoked)\b|无效的(?:令牌|密钥)"
             r"|proxy authentication required|not authenticated|invalid (?:\w+ )?subscription key|invalid authentication"
-            r"|api[ _-]?key (?:is |has been |was )?(?:not valid|invalid|incorrect|expired|revoked|disabled)",
+            r"|api[ _-]?key (?:is |has been |was )?(?:not valid|invalid|incorrect|expired|revoked|disabled"
+            r"|required)",
         ),
         (
             "API key not valid. Please pass a valid API key.",
@@ -338,6 +348,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Access denied due to invalid subscription key",  # Azure
             "The token is invalid or has expired",
             "This API key has been revoked",
+            "API key is required",
             "无效的令牌",
         ),
     ),
@@ -346,6 +357,7 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"\b(?:loading|initiali[sz]ing|pulling|downloading) (?:the |its )?(?:model|weights|checkpoint|shards)"
             r"|\bmodel\b[^.\n]{0,30}\b(?:being downloaded|warm-?up|scaling up|scaled? from zero)"
+            r"|\b(?:scaling|scaled?) (?:up )?from (?:0|zero)\b|\b(?:pod|worker|replica) is starting"
             r"|\b(?:model|server|engine)\b.{0,120}?\b(?:is |still |currently )+"
             r"(?:being loaded|loading|initiali[sz]ing|starting|being (?:started|provisioned))"
             r"|\bmodel\b[^.\n]{0,60}\b(?:not (?:yet )?ready|not loaded yet|not yet loaded|load(?:ing)? in progress)"
@@ -360,6 +372,8 @@ WORDINGS: tuple[Wording, ...] = (
             "The model is being downloaded",
             "model warmup in progress",
             "Model is scaling up from zero",
+            "Endpoint is scaling from 0, please retry",
+            "Pod is starting",
             "Model not ready yet",
             "The model is not loaded yet",
             "Model loading in progress",
@@ -375,8 +389,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|capacity[ _](?:is )?(?:exceed|reach)|\boverload"
             r"|\b(?:too|is|are|currently|temporarily|server|system|engine)[ _]busy\b"
             r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙|负载已?饱和"
-            r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint) (?:is )?(?:not ready"
-            r"|unavailable)"
+            r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint|engine) (?:is )?"
+            r"(?:not ready|not available|unavailable)|\bupstream (?:request )?timed? ?out|timed out (?:while )?waiting"
             r"|\binternal (?:server )?(?:error|failure)\b(?!\.)|unexpected error occurred|\bupstream connect error"
             # What the model wrote is no call, by the service's own parser; the next time it often is.
             r"|tool_use_failed|failed to call a function|tool call validation failed",
@@ -395,6 +409,8 @@ WORDINGS: tuple[Wording, ...] = (
             "当前分组上游负载已饱和",
             "Function id '0': DEGRADED function cannot be invoked",  # Nvidia
             "Instance is not ready",
+            "Engine is not available",
+            "Request timed out while waiting in queue",
             "upstream connect error or disconnect/reset before headers",  # Envoy
             "Failed to call a function. Please adjust your prompt.\ntool_use_failed",  # Groq
             "tool call validation failed: parameters for tool search did not match schema",
@@ -554,7 +570,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\buser\b[^.\n]{0,30}\b(?:must|should) be (?:followed by )?(?:an? )?\W?assistant"
             r"|\buser\b[^.\n]{0,30}(?:\bnot|\bcannot|n[’']t)\b[^.\n]{0,20}\b(?:follow|after)\b[^.\n]{0,20}\buser\b"
             r"|\b(?:user|assistant) messages?\b[^.\n]{0,30}\b(?:back to back|adjacent|succession|next to each other)"
-            r"|\brole \W?(?:user|assistant)\b[^.\n]{0,20}\btwice\b|expected role \W?assistant\W? (?:but )?got \W?user"
+            r"|\brole \W?(?:user|assistant)\b[^.\n]{0,20}\btwice\b|expected role \W?assistant\b[^.\n]{0,15} got \W?user"
             r"|\bsame role\b[^.\n]{0,30}\badjacent|\b(?:role|message)s? (?:sequence|order)\b[^.\n]{0,20}\binvalid"
             r"|\binvalid (?:role|message)s? (?:sequence|order)|(?:user|assistant|角色)[^.\n]{0,12}交替",
         ),
@@ -574,6 +590,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Messages with same role cannot be adjacent",
             "Found two user messages back to back",
             "expected role assistant but got user",
+            "Expected role assistant at index 2, got user",
             "message role sequence is invalid",
             "messages 中的 user 和 assistant 需要交替出现",
         ),
@@ -624,7 +641,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\broles? (?:are )?(?:allowed|supported)\W+(?:but )?(?:got|found|received) \W?system|handle (?:the "
             r"|a )?system role"
             r"|\brole\W{1,3}must be \W?user\W? or|expected one of\W+user\W+assistant\W+got\W+system"
-            r"|\bfrom user\W+not system"
+            r"|\bfrom user\W+not system|first message (?:can ?not|can[’']t|must not) be \W?system"
             r"|\binvalid value\W+system\b|permitted\W+user\W+assistant\b|\brole must be in\W+user\W+(?:assistant"
             r"|model)\b"
             r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
@@ -662,6 +679,7 @@ WORDINGS: tuple[Wording, ...] = (
             "role: must be user or assistant",
             "This template doesn't handle the system role",
             "No system messages allowed",
+            "Input validation error: first message cannot be system",
             "Invalid value: 'system'. Supported values are: 'user' and 'assistant'.",
             "Role must be in ['user', 'assistant']",
         ),
@@ -723,14 +741,14 @@ WORDINGS: tuple[Wording, ...] = (
         "tools",
         (
             r"enable-auto-tool-choice|tool-call-parser|tool[ _]?call[ _]?parser|tools? param\w* requires?|--jinja"
-            r"|(?:can ?not|can[’']t) use (?:tools|functions)|no (?:endpoints?|models?"
+            r"|(?:can ?not|can[’']t) (?:use|call) (?:tools|functions)|no (?:endpoints?|models?"
             r"|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
             r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
             r"|(?:not|n[’']t) have (?:an? )?(?:native )?(?:tool|function)"
             r"|(?:unable|(?:not|n[’']t) able) to (?:call|use) (?:tools|functions)"
             r"|(?:not|n[’']t) support (?:the )?\W?toolconfig|\btype mismatch of \W{0,2}tools\b"
             r"|tool[ -]?calling requires|unknown variant\W+tool\b"
-            r"|\brole\b[^\n]{0,4} must be one of\W+system\W+user\W+assistant\W*$"
+            r"|\brole\b[^\n]{0,4} must be one of\W+system\W+user\W+assistant\W*(?:$|\n)"
             r"|\b(?:not |un)tool[ -]capable|not tool[ -]capable|\blacks? (?:tool|function)|(?:tool|function)_?(?:use"
             r"|calls?|calling)?_not_supported"
             r"|unsupported_(?:tools?|functions?)\b|--tool-parser|tool parser (?:is )?not|base model and"
@@ -738,7 +756,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|no (?:allowed )?providers\b[^\n]{0,60}\btools?\b|(?:tools?"
             r"|functions?)\b[^.\n]{0,20}\bonly supported (?:for|by|with)"
             r"|not (?:been )?trained (?:for|on|to use) (?:tool|function)"
-            r"|(?:not compatible|incompatible) with (?:tool|function)|remove (?:the )?(?:tools|functions)\b"
+            r"|(?:not compatible|incompatible) with (?:tool|function)|remove (?:the )?\W?(?:tools|functions)\b"
+            r"|requires a model with (?:tool|function)"
             r"|\btools (?:must|should) (?:not be (?:set|sent)|be (?:empty|null|none|omitted|removed))"
             r"|\b(?:tools?|tool[ _](?:use|calls?|calling)) (?:is|are) (?:unavailable|invalid for)"
             r"|no (?:tool|function)[ -]?call(?! found)|only available for models with (?:tool|function)"
@@ -761,6 +780,9 @@ WORDINGS: tuple[Wording, ...] = (
             "tool calling requires a chat template that supports it",
             "messages[2].role: unknown variant `tool`, expected one of `system`, `user`, `assistant`",
             "this model can not use tools",
+            "The model cannot call functions",
+            "this model only supports plain chat; remove 'tools'",
+            "tool_choice: 'auto' requires a model with tool support",
             "Model is not tool-capable",
             "Model lacks tool support",
             "Tool parser not configured",
@@ -805,11 +827,12 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "tools",
         (
-            r"(?:unknown|unsupported|unrecognized|unexpected|extra(?:_forbidden| inputs)?)\b[^\n]{0,60}?"
+            r"(?:unknown|unsupported|unrecognized|unexpected|extra(?:_forbidden| inputs)?)(?:_parameter)?\b[^\n]{0,60}?"
             r"(?:(?<![\w.\[])|(?<=\bbody\.))(?:tools|tool_choice|functions)\b(?!\[|\.\w)"
             r"|(?:unexpected|unsupported) role\W+tool\b(?!\W+after)|\brole\W{1,3}tool\b\W{1,3}(?:is )?not"
             r"|roles are supported, with the exception of an initial"
             r"|\binvalid (?:parameter|argument)s?\W+tools\b(?![\[.])"
+            r"|\bparameter\W{1,3}tools\W{1,3}(?:is |was )?not recogni[sz]ed"
             r"|(?:not|n[’']t) accept (?:the )?(?:(?:parameter|argument)\W+)?tools\b(?![\[.])"
             r"|(?:^|\s)tools\s+extra inputs"  # pydantic
             r"|\('tools'[^)\n]{0,40}\b(?:was|were) unexpected|\btools\W{1,2}unexpected\b",
@@ -821,6 +844,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Extra inputs are not permitted: body.tools",
             "Unexpected role 'tool'",
             "Invalid parameter: tools",
+            "Parameter 'tools' not recognised",
+            "unsupported_parameter: tools",
             "tools: unexpected property",
             "Model does not accept argument 'tools'",
             "This endpoint doesn't accept tools",
@@ -970,6 +995,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|healthy) (?:channel|deployment)s? for"
             r"|entity was not found: models/|\bmodel \S+ could not be found|\bunsupported model \S+$"
             r"|\bmodel \S+ is not enabled"
+            r"|\bmodel \S+ is not supported by any provider"
             r"|end of life|\bmodel\W{1,2}\S{1,100} is not recogni[sz]ed"
             r"|\bmodel\b[^.\n]{0,30}\b(?:was|been) (?:retired|sunset)"
             r"|\bmodel is not deployed|supported (?:api )?model names are|模型\s?\S{0,40}\s?不存在"
@@ -994,6 +1020,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Model kimi-k9 reached its end of life",
             "This model was retired on 2026-06-01",
             "Model is not deployed",
+            "model kimi-k9 is not supported by any provider you have enabled",
             "The supported API model names are a or b, but you passed kimi-k9.",  # DeepSeek
             "模型 kimi-k9 不存在",
             "Endpoint with name 'kimi-k9' does not exist.",  # Databricks
@@ -1036,7 +1063,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|sensitive \(\d"
             r"|\bmoderation_|responsibleai|safety settings|不合规|risk_content|\bunsafe (?:prompt|input|request)"
             r"|(?:contains?|deemed) (?:\w+ )?(?:harmful|inappropriate|unsafe|offensive)|new_sensitive|safety filter"
-            r"|guardrails?\b|legal reasons|cyber_policy|considered high risk",
+            r"|guardrails?\b|legal reasons|cyber_policy|considered high risk"
+            r"|violat\w* (?:our|the|its) (?:\w+ )?polic|不符合\S{0,4}(?:安全|规范)",
         ),
         (
             "Your input was flagged as potentially violating our usage policy.",
@@ -1057,6 +1085,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Your request was blocked by guardrails",
             "内容包含违规信息",
             "Unavailable for legal reasons",
+            "Your prompt violates our policy",
+            "内容不符合安全规范",
             "The request was rejected because it was considered high risk",  # Moonshot
         ),
     ),
