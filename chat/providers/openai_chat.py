@@ -113,16 +113,18 @@ class ChatDecoder(ResponseDecoder):
         deltas += self._read_finish(choice)
 
     def _read_finish(self, choice: Mapping[str, Any]) -> Iterable[RawEnd]:
-        name = next((found for field in _FINISH_FIELDS if (found := finish_name(choice.get(field)))), "")
-        native = finish_name(choice.get("native_finish_reason"))
+        names = [name for field in _FINISH_FIELDS if (value := choice.get(field)) and (name := finish_name(value))]
+        if not names:
+            return ()
+        name, native = names[0], finish_name(choice.get("native_finish_reason"))
         # OpenRouter may hide that the model was cut off.
         if read_finish_reason(name) == "stop" and read_finish_reason(native) in ("length", "content_filter", "error"):
             name = native
         # An unknown one may come with every chunk.
-        if name and read_finish_reason(name) is None:
+        if read_finish_reason(name) is None:
             self._pending_end = name
             return ()
-        return self.end(name, self._model) if name else ()
+        return self.end(name, self._model)
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the end of a response that didn't name it clearly, and the token counts."""
