@@ -176,3 +176,27 @@ def test_short_page_of_the_settings_begins_below_its_links(visit, offline):
     assert links
     assert text
     assert 0 <= text["y"] - links["y"] - links["height"] <= 48
+
+
+@pytest.mark.slow
+def test_long_words_in_names_widen_no_page(visit, offline):
+    demo = visit(offline, viewport=NARROW)
+    name = "W" * 60
+    for path, button in (("/projects/", "Create project"), ("/accounts/tokens/", "Create token")):
+        demo.open(path)
+        demo.page.get_by_role("main").get_by_label("Name").fill(name)
+        demo.submits(demo.page.get_by_role("button", name=button))
+    expect(demo.page.get_by_text(name)).to_be_visible()
+    assert not demo.page.evaluate(IS_TOO_WIDE)
+
+    demo.open("/projects/")
+    demo.submits(demo.page.get_by_role("main").get_by_role("link", name=name))
+    demo.submits(demo.page.get_by_role("main").get_by_role("button", name="New chat in this project"))
+    demo.asks(name).ends()
+    demo.open(f"{demo.page.url}share/")
+    demo.submits(demo.page.get_by_role("button", name="Create link"))
+    link = demo.page.locator("a[href*='/s/']").get_attribute("href")
+    for path in ("/chats/", link):
+        demo.open(path)
+        expect(demo.page.get_by_text(name).locator("visible=true").first).to_be_visible()
+        assert not demo.page.evaluate(IS_TOO_WIDE), path
