@@ -73,6 +73,24 @@ const finish = (item, file, request) => {
   changed();
 };
 
+const send = (item, file) =>
+  new Promise((ended) => {
+    const form = new FormData();
+    form.append("csrfmiddlewaretoken", composer.elements.csrfmiddlewaretoken.value);
+    form.append("files", file);
+    const request = new XMLHttpRequest(); // fetch reports no progress of an upload
+    request.open("POST", input.dataset.url);
+    request.setRequestHeader("HX-Request", "true");
+    request.upload.addEventListener("progress", ({ loaded, total }) => {
+      item.querySelector("progress").value = loaded / total;
+    });
+    request.addEventListener("loadend", () => finish(item, file, request));
+    request.addEventListener("loadend", ended);
+    request.send(form);
+  });
+
+let lastUpload = Promise.resolve(); // one after another: of too many files the first ones are attached
+
 export const upload = (file) => {
   const item = newItem(file);
   changed();
@@ -80,15 +98,5 @@ export const upload = (file) => {
     showFailure(item, `${file.name}: ${input.dataset.tooLarge}`);
     return changed();
   }
-  const form = new FormData();
-  form.append("csrfmiddlewaretoken", composer.elements.csrfmiddlewaretoken.value);
-  form.append("files", file);
-  const request = new XMLHttpRequest(); // fetch reports no progress of an upload
-  request.open("POST", input.dataset.url);
-  request.setRequestHeader("HX-Request", "true");
-  request.upload.addEventListener("progress", ({ loaded, total }) => {
-    item.querySelector("progress").value = loaded / total;
-  });
-  request.addEventListener("loadend", () => finish(item, file, request));
-  request.send(form);
+  lastUpload = lastUpload.then(() => send(item, file));
 };

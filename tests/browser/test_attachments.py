@@ -72,6 +72,25 @@ def test_file_that_no_script_can_upload_is_refused_in_words(visit, offline):
 
 
 @pytest.mark.slow
+def test_first_of_too_many_files_are_attached_and_all_refusals_can_be_read(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+    names = [f"{number:02}.txt" for number in range(30)]
+
+    demo.page.get_by_label("Attach files").set_input_files(
+        [FilePayload(name=name, mimeType="text/plain", buffer=REPORT.encode()) for name in names]
+    )
+
+    expect(demo.page.get_by_role("alert").filter(has_text="was not added")).to_have_count(25)
+    expect(demo.page.locator("[data-uploading]")).to_have_count(0)
+    expect(chips(demo).get_by_role("link")).to_have_text(names[:5])
+    first = demo.page.get_by_role("alert").filter(has_text="05.txt")
+    first.scroll_into_view_if_needed()
+    expect(first).to_be_in_viewport(ratio=1)
+    expect(demo.page.locator("[data-composer]")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.slow
 def test_form_without_script_sends_files(visit, offline):
     demo = visit(offline, java_script_enabled=False)
     demo.starts_chat()
