@@ -26,14 +26,16 @@ REDACTED_AT_ONCE = 1000
 _HISTORY = """
 SELECT event.seq, event.turn_id, event.step, event.type, event.schema, event.public, event.sealed, turn.is_active
 FROM chat_event event JOIN chat_turn turn ON turn.id = event.turn_id
-WHERE event.conversation_id = %s ORDER BY event.seq
+WHERE event.conversation_id = %s AND turn.deleted_at IS NULL ORDER BY event.seq
 """
 
 
 def history(
     conversation_id: uuid.UUID, *, with_images: bool = False, of: Turn | None = None
 ) -> tuple[CanonicalEvent, ...]:
-    """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false.
+    """Return the canonical events of turns that are not deleted, decrypted, by ``seq``.
+
+    Those off the selected branch have ``active`` false.
 
     ``of``: the turn whose request is planned. The second of a comparison is on the branch in place of the first.
     Texts of attached files are loaded, and images for models that take them.

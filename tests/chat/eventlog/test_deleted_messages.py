@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 from django.utils import timezone
 
 from chat import eventlog
@@ -254,6 +255,20 @@ def test_conversation_is_found_by_its_title_after_a_purge(alice, talk):
     actions.purge()
 
     assert f"/chats/{talk.pk}/" in client_of(alice).get("/chats/?q=Quokkas").content.decode()
+
+
+@pytest.mark.parametrize("questions", [1, 3])
+def test_conversation_opens_after_its_first_question_is_purged(alice, conversation, questions):
+    for number in range(questions):
+        make_turn(conversation, question=f"Question {number}?", answer="Yes.")
+    delete(alice, conversation.turns.get(number=1))
+    Turn.objects.update(deleted_at=F("deleted_at") - timedelta(minutes=5))
+    actions.purge()
+
+    assert client_of(alice).get(f"/chats/{conversation.pk}/").status_code == 200
+    assert [event.text for event in eventlog.history(conversation.pk) if isinstance(event, UserMessage)] == [
+        f"Question {number}?" for number in range(1, questions)
+    ]
 
 
 def test_api_deletes_a_message_once(alice, talk):
