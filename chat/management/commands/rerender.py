@@ -39,8 +39,9 @@ class Command(BaseCommand):
             ended = Turn.objects.filter(conversation=conversation_id).exclude(status=Turn.Status.RUNNING)
             for turn in ended.order_by("number").iterator():
                 steps += maintenance.redact_traces(turn)
-                render_again(turn)
-                answers += 1
+                if turn.deleted_at is None:  # of a deleted one the answer may be purged
+                    render_again(turn)
+                    answers += 1
             newest = ended.filter(is_active=True).select_related("stored_card").order_by("-number").first()
             if newest is not None:
                 conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=conversation_id)

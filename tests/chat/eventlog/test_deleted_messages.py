@@ -271,6 +271,15 @@ def test_conversation_opens_after_its_first_question_is_purged(alice, conversati
     ]
 
 
+def test_deleted_message_is_not_rendered_again(alice, conversation, capsys):
+    make_turn(conversation, question="First?", answer="One.")
+    make_turn(conversation, question="Second?", answer="Two.")
+    for left in (1, 0):
+        delete(alice, conversation.turns.filter(deleted_at=None).latest("number"))
+        call_command("rerender")
+        assert capsys.readouterr().out.startswith(f"{left} answers rendered")
+
+
 def test_api_deletes_a_message_once(alice, talk):
     url = f"/api/chats/{talk.pk}/messages/{second_of(talk).pk}/"
 
