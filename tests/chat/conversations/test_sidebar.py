@@ -175,3 +175,28 @@ async def test_purging_stops_a_running_turn_first(alice):
     await Turn.objects.filter(pk=turn.pk).aupdate(status=Turn.Status.ABORTED)
     await server_process.purge_conversations()
     assert await Conversation.all_objects.acount() == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/chats/", "Select: New chat"),
+        ("/chats/", "Manage New chat"),
+        ("/chats/{pk}/system-prompt/", "sent with every message of “New chat”"),
+    ],
+)
+def test_conversation_without_a_title_is_named_everywhere(alice, signed_in, path, text):
+    conversation = make(alice, "")
+
+    page = signed_in.get(path.format(pk=conversation.pk)).text
+
+    assert text in " ".join(markup.fromstring(page).xpath("string(//main)").split())
+    assert "Conversation menu: New chat" in page
+
+
+def test_undo_names_a_conversation_without_a_title(alice, signed_in):
+    conversation = make(alice, "")
+
+    listed = signed_in.post(f"/chats/{conversation.pk}/manage/", {"do": "archive"}, headers=HTMX).text
+
+    assert "Archived: New chat" in listed
