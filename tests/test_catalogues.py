@@ -79,6 +79,13 @@ def test_placeholders_and_markup_agree():
     assert wrong == []
 
 
+def test_token_has_one_plural():
+    """“Token” is right for one and for several; “Tokens” is the genitive only."""
+    texts = [text for entry in catalogue.catalogue() for text in catalogue.words(entry)]
+
+    assert [text for text in texts if re.search(r"(?<!seines )\bTokens\b", text)] == []
+
+
 def test_compiled_catalogue_equals_the_written_one():
     written, loaded = catalogue.catalogue(), catalogue.compiled()
 
