@@ -151,7 +151,7 @@ document.addEventListener("click", ({ target }) => {
 // writer signs out, or somebody else signs in. Messages that were not accepted yet are forgotten with them.
 
 const PREFIXES = ["legible:draft:", "legible:unsent:"];
-const SIGNED_OUT = "legible:signed-out"; // tells the other tabs
+const SIGNED_OUT = "legible:signed-out"; // tells the other tabs, which remember it until somebody signs in
 const EXPIRED = "legible:expired"; // the session of this tab's page ended; its user's id
 
 const user = document.getElementById("chat")?.dataset.user;
@@ -180,7 +180,7 @@ const forgetDrafts = (isForgotten = () => true) => {
 if (document.querySelector("[data-signed-out]")) forgetDrafts();
 
 const expiredNotice = document.querySelector("[data-expired]");
-if (expiredNotice && sessionStorage.getItem(EXPIRED)) expiredNotice.hidden = false;
+if (expiredNotice && sessionStorage.getItem(EXPIRED) && !sessionStorage.getItem(SIGNED_OUT)) expiredNotice.hidden = false;
 
 // A text that was posted without a socket is still the draft until the page shows it.
 const isShown = (text) =>
@@ -192,6 +192,7 @@ if (composer) {
   const isPosted = sessionStorage.getItem("legible:posted") === draftKey && isShown(storedDraft);
   setText(textarea.value || (isPosted ? "" : storedDraft)); // unless the server put a refused text back
   sessionStorage.removeItem("legible:posted");
+  sessionStorage.removeItem(SIGNED_OUT);
   saveDraft();
   // before it leaves the store of sent messages, or just after it came there
   ["input", "legible:draft", "legible:cleared", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, saveDraft));
@@ -205,7 +206,9 @@ document.addEventListener("submit", ({ target, defaultPrevented }) => {
 });
 
 addEventListener("storage", (event) => {
-  if (event.key === SIGNED_OUT) forgetDrafts();
+  if (event.key !== SIGNED_OUT) return;
+  forgetDrafts();
+  sessionStorage.setItem(SIGNED_OUT, event.newValue); // nothing that was written is kept
 });
 
 // Messages that were sent and that the server has not accepted yet. Each is drawn below the conversation, stored, and sent

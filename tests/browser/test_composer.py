@@ -247,6 +247,8 @@ def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(visit,
     demo.submits(demo.page.get_by_role("button", name="Sign out"))
 
     expect(other.get_by_label("Username")).to_be_visible()  # its socket was closed
+    other.wait_for_load_state()
+    expect(other.get_by_text("what you wrote is kept")).to_be_hidden()
     for page in (demo.page, other):
         assert "half" not in page.evaluate("JSON.stringify(sessionStorage)").lower()
     assert "third" not in other.evaluate("JSON.stringify(sessionStorage)")
