@@ -98,5 +98,5 @@ export const upload = (file) => {
     showFailure(item, `${file.name}: ${input.dataset.tooLarge}`);
     return changed();
   }
-  lastUpload = lastUpload.then(() => send(item, file));
+  lastUpload = lastUpload.then(() => item.isConnected && send(item, file));
 };
