@@ -304,7 +304,7 @@ class TurnManager:
             if self._run_tasks:
                 await asyncio.wait(self._run_tasks, timeout=patience_s)
             for run in list(self._runs.values()):
-                run.interrupt()
+                run.stop()
         await close_clients()
         for task in self._tasks:
             task.cancel()

@@ -101,7 +101,7 @@ class TurnRun:
         self._retry = RetryPolicy()
         self.calls = CallRunner(started, live, append=self._append, until_stopped=self._stoppable)
         self._stop_requested = False
-        self._is_late = self._is_interrupted = False
+        self._is_late = False
         self._stop_scope: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
         self._step: StepMachine | None = None  # the response that arrives
@@ -127,11 +127,6 @@ class TurnRun:
         self._stop_requested = True
         if self._stop_scope is not None:
             self._stop_scope.reschedule(asyncio.get_running_loop().time())
-
-    def interrupt(self) -> None:
-        """Stop the turn because its process ends: nobody asked for that."""
-        self._is_interrupted = not self._stop_requested
-        self.stop()
 
     def hand_over(self) -> None:
         """Leave the turn to the next process, where a call of it waits for its user: nothing of it is lost."""
@@ -177,7 +172,7 @@ class TurnRun:
             await retry_on_db_outage(partial(leases.release, self.turn))
             return
         except TurnCancelledError:
-            status = "interrupted" if self._is_interrupted else "aborted"
+            status = "aborted"
             if self._is_late:
                 status, fields = "errored", {"error_code": "turn_timeout"}
         except LimitReachedError as error:

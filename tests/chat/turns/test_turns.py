@@ -16,7 +16,6 @@ from chat import eventlog
 from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
 from chat.turns import heartbeat
 from chat.turns.finish import recover_abandoned_turns
-from chat.turns.manager import TurnManager
 from chat.validation import Message
 from reasoning.events import ToolCall
 from tests.chat.asking import ask, ended, owner_of, send
@@ -185,20 +184,6 @@ async def test_stop_stores_what_came_and_closes_the_upstream(upstream, conversat
     await asyncio.to_thread(upstream.wait_for, ended=1)
     await ask(conversation, "next")
     assert "First part" not in str(upstream.requests()[-1]["body"]["messages"])
-
-
-async def test_turn_that_its_process_does_not_wait_for_is_interrupted(upstream, conversation):
-    stall = [{"kind": "stall", "at": "event:2"}]
-    upstream.script([{"content": "First part. Never sent.", "chunk": 12, "faults": stall}])
-    process = TurnManager()
-    async with socket_of(conversation, conversation.owner) as socket:
-        await process.submit(conversation.pk, Message("Why?"), may_queue=False)
-        await frames_until(socket, "First part")
-        await process.drain(within_s=0)
-        turn = await ended(conversation)
-
-    envelope = (await messages_of(conversation))[-1]
-    assert (turn.status, envelope["status"], envelope["answer"]) == ("interrupted", "interrupted", "First part.")
 
 
 @pytest.mark.parametrize(
