@@ -178,7 +178,8 @@ ALLOWLIST = (
     Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
     Allowed(
         "rules of validation",
-        r"[a-z_]{3,20}:(?:\d{1,3}|[a-z]{2,12})|[a-z_]{3,20}(?::[\w,]{1,40})?(?:\|[a-z_]{2,20}(?::[\w,]{1,40})?){1,8}",
+        r"(?:min|max|size|between|digits|same|unique|exists|current_password|confirmed|required|nullable|sometimes|string)"
+        r"(?::[\w,]{1,40})?(?:\|[a-z_]{2,20}(?::[\w,]{1,40})?){0,8}",
         "required|min:8|confirmed",
         "maple|77",
     ),
@@ -341,9 +342,14 @@ EXPRESSIONS = (
     Allowed("call of two letters", r"[a-z]{2}\(", "id(", "7("),
     Allowed("member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?", "account.refresh_token", "maple.77"),
     Allowed("member of a member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}", "app.auth.token2", "maple.tree.77"),
-    Allowed("member that may be missing", r"[A-Za-z_]\w*[?!]\.[\w\[(].*", "cookies?.[name", "maple77?.!"),
-    Allowed("member that isn't null", r"[A-Za-z_][\w.]*\.\w+!", "result.sessionToken!", "maple77!"),
-    Allowed("constant of a package", r"[a-z]\w*\.(?:[A-Z][a-z]*\d*){3,}", "features.HTTP303Redirect", "maple.Tree77"),
+    Allowed("member that may be missing", r"[a-z_]\w*[?!]\.[A-Za-z_\[(].*", "cookies?.[name", "maple77?.!"),
+    Allowed("member that isn't null", r"[a-z]\w*(?:\.[A-Za-z_]+)+!", "result.sessionToken!", "maple77!"),
+    Allowed(
+        "constant of a package",
+        r"[a-z]\w*\.(?=\w*[a-z]{4})(?:[A-Z][a-z]*\d*){3,}",
+        "features.HTTP303Redirect",
+        "maple.Tree77",
+    ),
     Allowed("literal of Go", r"[a-z]\w+\{[A-Z]\w*", "keyPair{Cert", "maple{77"),
     Allowed(
         "command of PowerShell",
@@ -371,4 +377,4 @@ def is_inert(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name, an argument with its name."""
-    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&!@")) is not None
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&@")) is not None
