@@ -168,7 +168,7 @@ ALLOWLIST = (
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
     Allowed(
         "operand",
-        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+)+)|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
         "+fmt.Sprintf(",
         "&maple77",
     ),
@@ -185,8 +185,8 @@ ALLOWLIST = (
     ),
     Allowed(
         "names of fields",
-        r"[A-Za-z]{2,30}=[A-Za-z]{2,20}(?:,[A-Za-z]{2,30}=[A-Za-z]{2,20})*",
-        "uid=user",
+        r"[a-z]+(?:[A-Z][a-z]+)+=[a-z]{2,20}(?:,[A-Za-z]{2,30}=[A-Za-z]{2,20})*",
+        "uniqueIdentifier=user",
         "maple=tree77",
     ),
     Allowed(
@@ -228,7 +228,6 @@ ALLOWLIST = (
     Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
     Allowed("artifact of Maven", r"[a-z][\w.-]{1,40}:\d{1,4}(?:\.\d{1,4}){1,3}", "jjwt-api:0.12.5", "jjwt:maple77"),
     Allowed("message of Objective-C", r"\[\[[A-Z][A-Za-z]{2,40}", "[[NSProcessInfo", "[[maple77"),
-    Allowed("annotation", r"@[a-z][A-Za-z]{2,20}", "@example", "@maple77"),
     Allowed("name of a package", r"@[a-z][\w-]*/[\w.-]+", "@next-auth/prisma2", "@maple77"),
     Allowed(
         "number of a standard",
@@ -342,8 +341,10 @@ EXPRESSIONS = (
     Allowed("call of two letters", r"[a-z]{2}\(", "id(", "7("),
     Allowed("member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?", "account.refresh_token", "maple.77"),
     Allowed("member of a member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}", "app.auth.token2", "maple.tree.77"),
-    Allowed("member that may be missing", r"[a-z_]\w*[?!]\.[A-Za-z_\[(].*", "cookies?.[name", "maple77?.!"),
-    Allowed("member that isn't null", r"[a-z]\w*(?:\.[A-Za-z_]+)+!", "result.sessionToken!", "maple77!"),
+    Allowed(
+        "member that may be missing", r"[a-z_]\w*(?:\?\.[A-Za-z_\[(]|!\.\w+\??[.(]).*", "cookies?.[name", "maple77?.!"
+    ),
+    Allowed("member that isn't null", r"[a-z]\w*(?:\.[A-Za-z_]+){2,}!", "result.session.accessToken!", "maple77!"),
     Allowed(
         "constant of a package",
         r"[a-z]\w*\.(?=\w*[a-z]{4})(?:[A-Z][a-z]*\d*){3,}",

@@ -183,7 +183,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     if value.isalpha() and behind_name[0] == ")":
         return False  # the type of a function: "(string $token): Badge"
     own = value.rpartition("/")[2]
-    if value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
+    if own and value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
         return False  # title="#opt-redis-password">`redis.password`
     if kind is not KeyKind.SECRET:
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
