@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from reasoning.redaction.words import IDEOGRAPHS, TYPES, wordset
+from reasoning.redaction.words import IDEOGRAPHS, TYPES_AND_EMPTY_VALUES, wordset
 
 # What other programs write in place of a secret.
 OPEN_MASK = "[redacted"
@@ -28,12 +28,12 @@ _SAMPLES = wordset(
 
 
 class Allowed(NamedTuple):
-    """A shape of values that are no secret, whatever their name is: ``stays`` has it, ``masked`` nearly has it."""
+    """A shape of values that are no secret, whatever their name is. The ``counter_example`` only nearly has it."""
 
     name: str
     pattern: str  # of the whole value, without the underscores before it
-    stays: str
-    masked: str
+    example: str
+    counter_example: str
 
 
 _NOUNS = "password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?"
@@ -363,13 +363,13 @@ _EXPRESSION = re.compile("|".join(row.pattern for row in EXPRESSIONS))
 _ALLOWED = re.compile(f"_*(?:{'|'.join(row.pattern for row in ALLOWLIST)})")
 
 
-def is_inert(value: str) -> bool:
+def is_harmless(value: str) -> bool:
     """True for what is no secret: nothing, a mask, a sample, the name of a type, what a row of the allowlist allows."""
     marked = value.strip("\"'`*\\ ,;")
     bare = marked.strip("_")
     return (
         (not any(map(str.isalnum, bare[:64])) and len(set(bare[:64])) < 8)
-        or bare.rstrip("!?").lower() in TYPES
+        or bare.rstrip("!?").lower() in TYPES_AND_EMPTY_VALUES
         or marked.lower() in _SAMPLES
         or _MASKED.fullmatch(value[:200]) is not None
         or _ALLOWED.fullmatch(marked[:200]) is not None

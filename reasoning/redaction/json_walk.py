@@ -20,7 +20,7 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
-from reasoning.redaction.allowlist import is_inert
+from reasoning.redaction.allowlist import is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.policy import CYCLE, REDACTED, TOO_DEEP, TRUNCATED, VECTOR, RedactionPolicy
 from reasoning.redaction.rules.personal_data import is_labelled
@@ -313,7 +313,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def looks_secret(value: str) -> bool:
-    return not is_inert(value) and " " not in value and len(value) >= 8 and is_mixed(value)
+    return not is_harmless(value) and " " not in value and len(value) >= 8 and is_mixed(value)
 
 
 def key_text(key: object) -> str:

@@ -17,8 +17,8 @@ def lower_case(text: str) -> str:
     return text.replace("İ", "I").lower()  # no other letter changes its length
 
 
-# Names of types and of empty values, as in schemas and forms.
-TYPES = wordset(
+# As in schemas and forms.
+TYPES_AND_EMPTY_VALUES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined true
     false typeof keyof readonly dev non-default cannot
@@ -66,4 +66,8 @@ def is_word(value: str) -> bool:
     low = value.lower().strip("'’")
     if "/" in low.strip("/"):
         return all(map(is_word, low.split("/")))  # "reset/changed"
-    return low in _SENTENCE_WORDS or low in TYPES or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
+    return (
+        low in _SENTENCE_WORDS
+        or low in TYPES_AND_EMPTY_VALUES
+        or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
+    )

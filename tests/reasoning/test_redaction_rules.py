@@ -41,8 +41,8 @@ def test_rule_alone_masks_its_example_and_leaves_the_other(rule, monkeypatch):
 @pytest.mark.spec("004 redaction")
 @pytest.mark.parametrize("row", ALLOWLIST, ids=lambda row: row.name)
 def test_row_of_the_allowlist_alone_allows_its_example(row):
-    allowing = [other.name for other in ALLOWLIST if re.fullmatch(other.pattern, row.stays)]
-    left, masked = (f'access_token = "{value}"' for value in (row.stays, row.masked))
+    allowing = [other.name for other in ALLOWLIST if re.fullmatch(other.pattern, row.example)]
+    left, masked = (f'access_token = "{value}"' for value in (row.example, row.counter_example))
 
     assert allowing == [row.name]
     assert redact_text(left) == left
@@ -53,12 +53,13 @@ def test_row_of_the_allowlist_alone_allows_its_example(row):
 @pytest.mark.parametrize("row", EXPRESSIONS, ids=lambda row: row.name)
 def test_row_of_expressions_alone_knows_its_example(row):
     knowing, wrong = (
-        [other.name for other in EXPRESSIONS if re.fullmatch(other.pattern, value)] for value in (row.stays, row.masked)
+        [other.name for other in EXPRESSIONS if re.fullmatch(other.pattern, value)]
+        for value in (row.example, row.counter_example)
     )
 
     assert knowing == [row.name]
     assert not wrong
-    assert is_expression(row.stays)
+    assert is_expression(row.example)
 
 
 @pytest.mark.spec("004 redaction")

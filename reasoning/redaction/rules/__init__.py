@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reasoning.redaction.allowlist import is_inert
+from reasoning.redaction.allowlist import is_harmless
 from reasoning.redaction.policy import REDACTED
 from reasoning.redaction.values import strip_punctuation
 
@@ -96,7 +96,7 @@ def pattern_rule(
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
             shown = found[group] if strip else value  # "eyJhbGciOi..." is no whole token
-            if accept(found, value) and (kind != "secret" or not (is_inert(value) or is_inert(shown))):
+            if accept(found, value) and (kind != "secret" or not (is_harmless(value) or is_harmless(shown))):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
 
     return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_inert
+from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_harmless
 from reasoning.redaction.classify import SECRET_WORDS, KeyKind, classify, name_words, names_secret
 from reasoning.redaction.rules import Rule, Span, Trigger, next_words, pattern_rule
 from reasoning.redaction.rules.prose import (
@@ -129,7 +129,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         value
         and is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
         and not is_on_next_line(text, lead.end("sep"), start, end, value)
-        and not is_inert(value)
+        and not is_harmless(value)
         and not ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start())
     )
     return Span(start, end) if is_secret else None
@@ -190,7 +190,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     if (
         is_public_beside(name, value)
         or (not quoted and separator != "=" and is_expression(value))
-        or (separator in ":,|" and is_verb(name, value, lead.string, lead.start()))
+        or (separator in (":", ",", "|") and is_verb(name, value, lead.string, lead.start()))
         or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
     ):
         return False
@@ -207,7 +207,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return " " not in value and is_mixed(value) and bool(is_chosen) and not is_address(value)
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
-    if separator in "-–—" and value.replace("-", "").isalpha():
+    if separator in ("-", "–", "—") and value.replace("-", "").isalpha():
         return False  # "password - plain-text password of the user"
     if separator[0] in "-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)

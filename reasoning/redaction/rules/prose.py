@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from string import digits
 from typing import Final
 
-from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_inert
+from reasoning.redaction.allowlist import OPEN_MASK, is_expression, is_harmless
 from reasoning.redaction.classify import (
     FOREIGN_PASSWORD_WORDS,
     SECRET_PAIRS,
@@ -196,7 +196,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 yield phrase
             elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
                 continue
-            elif not is_inert(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
+            elif not is_harmless(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
                 yield Span(start, start + len(value))
         if behind:
             start, value = behind.start("value"), strip_punctuation(behind["value"])
@@ -204,7 +204,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 is_value_behind_name(name, value)
                 and not is_on_next_line(text, word.end(), start, start + len(value), value)
                 and not is_verb(name, "", text, word.start())
-                and not is_inert(value)
+                and not is_harmless(value)
             ):
                 yield Span(start, start + len(value))
 
@@ -281,7 +281,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
             if (
                 not value.isalpha()
                 and is_mixed(value)
-                and not is_inert(value)
+                and not is_harmless(value)
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
                 and not is_expression(value)

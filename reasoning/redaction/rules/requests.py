@@ -10,7 +10,7 @@ import binascii
 import re
 from urllib.parse import unquote
 
-from reasoning.redaction.allowlist import is_expression, is_inert
+from reasoning.redaction.allowlist import is_expression, is_harmless
 from reasoning.redaction.classify import KeyKind, classify, names_secret
 from reasoning.redaction.rules import Trigger, next_words, pattern_rule
 from reasoning.redaction.rules.prose import (
@@ -47,10 +47,10 @@ def is_call_argument(found: re.Match[str], value: str) -> bool:
 def is_authorization(found: re.Match[str], _value: str) -> bool:
     first, rest = found["first"], found["rest"] or ""
     second = rest.split(" ")[0]
-    if is_inert(first) or (rest and (is_inert(second.partition(":")[0]) or is_expression(rest))):
+    if is_harmless(first) or (rest and (is_harmless(second.partition(":")[0]) or is_expression(rest))):
         return False
     signature = _SIGNATURE.search(rest)
-    if signature and is_inert(signature[1]):
+    if signature and is_harmless(signature[1]):
         return False
     return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or is_random(first) or is_random(second)
 
@@ -59,7 +59,7 @@ def has_cookie(_found: re.Match[str], value: str) -> bool:
     """True for a line of cookies with a value that is neither a placeholder nor, under an ordinary name, a word."""
     pairs = [(name, shown.strip()) for name, sign, shown in (part.partition("=") for part in value.split(";")) if sign]
     return any(
-        not is_inert(shown)
+        not is_harmless(shown)
         and not (
             classify(name.strip()) is KeyKind.NONE
             and (shown.isalpha() or is_number_like(shown) or name.strip().lower() in _COOKIE_ATTRIBUTES)
@@ -133,7 +133,7 @@ RULES = (
         r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
         r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
         r"|hook\.[\w.]{2,12}\.make\.com|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})",
-        accept=lambda _found, value: "[redacted" not in value and not is_inert(value.rstrip("/").rpartition("/")[2]),
+        accept=lambda _found, value: "[redacted" not in value and not is_harmless(value.rstrip("/").rpartition("/")[2]),
         needs=r"hooks?|/bot|google|ifttt",
     ),
     pattern_rule(

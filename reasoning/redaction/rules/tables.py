@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from reasoning.redaction.allowlist import is_expression, is_inert
+from reasoning.redaction.allowlist import is_expression, is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Rule, Span, Trigger
 from reasoning.redaction.rules.prose import PASSWORD_NAME
@@ -123,7 +123,7 @@ def find_secret_cells(text: str, start: int) -> Iterator[Span]:
 
 
 def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
-    if is_inert(value):
+    if is_harmless(value):
         return False
     if is_framed is None:
         return kind != KeyKind.WEAK

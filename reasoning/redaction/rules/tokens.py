@@ -12,7 +12,7 @@ import re
 from string import ascii_letters, digits
 from urllib.parse import unquote
 
-from reasoning.redaction.allowlist import is_inert
+from reasoning.redaction.allowlist import is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Span, Trigger, pattern_rule
 from reasoning.redaction.values import (
@@ -298,7 +298,7 @@ def is_encoded_token(found: re.Match[str], value: str) -> bool:
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
-    is_key = found and not is_inert(found.group()) and not is_inert(strip_punctuation(found.group()))
+    is_key = found and not is_harmless(found.group()) and not is_harmless(strip_punctuation(found.group()))
     return Span(*found.span()) if found and is_key else None
 
 
