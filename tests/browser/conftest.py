@@ -38,20 +38,26 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def serve(prepared, tmp_path_factory):
-    """Start a server with these variables in its environment; equal ones share it. All end with the run."""
-    running = {}
+def sites():
+    """Return the servers that tests share, by the variables in their environment. All end with the run."""
+    running: dict[frozenset[tuple[str, str]], Site] = {}
+    yield running
+    for site in running.values():
+        site.stop()
+
+
+@pytest.fixture(scope="session")
+def serve(sites, prepared, tmp_path_factory):
+    """Start a server with these variables in its environment; equal ones share it."""
 
     def start(**variables):
         key = frozenset(variables.items())
-        if key not in running:
-            running[key] = Site(tmp_path_factory.mktemp("site"), prepared, variables)
-            running[key].start()
-        return running[key]
+        if key not in sites:
+            sites[key] = Site(tmp_path_factory.mktemp("site"), prepared, variables)
+            sites[key].start()
+        return sites[key]
 
-    yield start
-    for site in running.values():
-        site.stop()
+    return start
 
 
 @pytest.fixture(scope="session")
@@ -67,11 +73,17 @@ def _upstream(tmp_path_factory):
 
 
 @pytest.fixture
-def model(_upstream):
-    """Return the model service, with nothing scripted; streams that a test left open are cut off."""
+def model(_upstream, sites):
+    """Return the model service, with nothing scripted.
+
+    Answers that a test left open are cut off and waited for: one that is asked for again would get the next test's
+    reply.
+    """
     _upstream.reset()
     yield _upstream
     _upstream.reset()
+    for site in sites.values():
+        site.wait_until_idle()
 
 
 @pytest.fixture

@@ -40,7 +40,8 @@ class Prepared:
 
 def prepare(folder: Path) -> Prepared:
     """Migrate, seed, and sign people in."""
-    environment = environment_in(folder, ENV_FILE="/dev/null")
+    # A tool call that one test leaves waiting must not go on, with a request to the model, during another.
+    environment = environment_in(folder, ENV_FILE="/dev/null", APPROVAL_TIMEOUT_S="86400")
     prepare_database(environment)
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.sessions"], cwd=ROOT, env=environment, capture_output=True, check=True
@@ -114,6 +115,15 @@ class Site:
         """Wait until this query finds something in the database."""
         with closing(sqlite3.connect(f"file:{self.folder / DATABASE}?mode=ro", uri=True)) as connection:
             _look_until(self, lambda: connection.execute(query).fetchone() is not None)
+
+    def wait_until_idle(self) -> None:
+        """Wait until no message is being answered or about to be, but where someone is to allow a tool call first."""
+        self.wait_until_stored(
+            "WITH running AS (SELECT conversation_id, waiting_call FROM chat_turn WHERE status = 'running') "
+            "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM running WHERE waiting_call = '') "
+            "AND NOT EXISTS (SELECT 1 FROM chat_queuedmessage WHERE priority < 2 "  # held ones wait for their user
+            "AND conversation_id NOT IN (SELECT conversation_id FROM running))"
+        )
 
 
 def _look_until(site: Site, holds: Callable[[], bool]) -> None:
