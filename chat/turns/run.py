@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from math import ceil
@@ -99,7 +99,7 @@ class TurnRun:
         self._deliver_scratchpad = deliver_scratchpad
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
-        self.calls = CallRunner(started, live, append=self._append, until_stopped=self._stoppable)
+        self.calls = CallRunner(started, live, append=self._append, until_stopped=self._until_stopped)
         self._stop_requested = False
         self._is_late = False
         self._stop_scope: asyncio.Timeout | None = None
@@ -124,6 +124,8 @@ class TurnRun:
 
     def stop(self) -> None:
         """Ask the turn to stop; it ends at once where it waits, with what came so far."""
+        if self._stop_requested:
+            return  # a scope that is ending can't be rescheduled
         self._stop_requested = True
         if self._stop_scope is not None:
             self._stop_scope.reschedule(asyncio.get_running_loop().time())
@@ -262,14 +264,13 @@ class TurnRun:
         """Return the provider; an endpoint that is asked for its model is asked again where that can help."""
         while True:
             try:
-                found: Provider = await self._stoppable(model_choice.provider(self.started.choice))
+                async with self._until_stopped():
+                    return await model_choice.provider(self.started.choice)
             except ProviderError as error:
                 note_request(self.started.choice.config.host, error.code)
                 if not self._retry.take_wait(error):
                     raise
                 await self._wait_after(error)
-            else:
-                return found
 
     def _new_machine(self, provider: Provider) -> TurnMachine:
         return TurnMachine(
@@ -373,12 +374,14 @@ class TurnRun:
             self.live.show_status(LOADING)
         else:
             self.live.show_status(WAITING, wait_s=wait_s)
-        await self._stoppable(asyncio.sleep(wait_s))
+        async with self._until_stopped():
+            await asyncio.sleep(wait_s)
 
     async def _make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
         self.live.show_status(MAKING_ROOM, announce=True)
         history, self._history = self._history, None
-        is_shorter = bool(await self._stoppable(self._compactor.make_room(provider, plan, is_overflow=is_overflow)))
+        async with self._until_stopped():
+            is_shorter = await self._compactor.make_room(provider, plan, is_overflow=is_overflow)
         if is_shorter:
             self.live.show_history_cut(self._compactor.cut)
         else:
@@ -456,10 +459,6 @@ class TurnRun:
                     self.live.show_answer(text)
                 else:
                     self.live.show_thinking(text)
-
-    async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
-        async with self._until_stopped():
-            return await waiting
 
     @asynccontextmanager
     async def _until_stopped(self) -> AsyncIterator[None]:

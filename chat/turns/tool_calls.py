@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -63,7 +64,7 @@ class RunningCall:
 class CallRunner:
     """Runs the calls of one turn.
 
-    ``append`` writes to its log; ``until_stopped`` awaits something, and raises where the turn is stopped meanwhile.
+    ``append`` writes to its log; ``until_stopped`` is a context that raises where the turn was or is stopped.
     """
 
     def __init__(
@@ -72,10 +73,10 @@ class CallRunner:
         live: LiveTurn,
         *,
         append: Append,
-        until_stopped: Callable[[Awaitable[Any]], Awaitable[Any]],
+        until_stopped: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
         self._turn, self._live, self._choice = started.turn, live, started.choice
-        self._append, self._stoppable = append, until_stopped
+        self._append, self._until_stopped = append, until_stopped
         self.approvals = approval.ApprovalGate(started.turn)
         self._calls_run = len(started.before.trace) if started.before and started.pending else 0
         for call_id in started.answered_calls:
@@ -114,7 +115,8 @@ class CallRunner:
             self._live.step_started(each.at, each.call.name, each.call.step)
         running = group[0].tool.words.running if group[0].tool else ""
         self._live.show_status(_(running) if running else USING_A_TOOL, announce=True)
-        await self._stoppable(asyncio.gather(*(self._execute(machine, each) for each in group)))
+        async with self._until_stopped():
+            await asyncio.gather(*(self._execute(machine, each) for each in group))
 
     async def _execute(self, machine: TurnMachine, running: RunningCall) -> None:
         call, tool = running.call, running.tool
@@ -160,7 +162,8 @@ class CallRunner:
         elif not self.approvals.may_ask():
             return NOT_ASKED
         else:
-            decided = await self._stoppable(self._wait_for_decision(machine, running, tool, shape=shape))
+            async with self._until_stopped():
+                decided = await self._wait_for_decision(machine, running, tool, shape=shape)
         await self._append([_decision_event(call, decided)], {})
         if decided.decision == "allow":
             return None

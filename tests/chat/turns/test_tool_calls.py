@@ -11,9 +11,11 @@ import pytest
 from channels.db import database_sync_to_async
 from pydantic import BaseModel
 
+from chat import eventlog
 from chat.filings.ingest import ingest
 from chat.tools import registry
 from chat.tools.base import Tool, ToolRefusedError, tool
+from chat.turns.manager import turn_manager
 from reasoning.events import ToolCall, ToolResult
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask, ended, events_of, send
@@ -121,6 +123,58 @@ async def test_stop_keeps_the_results_of_calls_that_have_ended(upstream, convers
     assert turn.status == "aborted"
     assert [step["status"] for step in await trace_of(conversation)] == ["ok", "cancelled"]
     assert (await results(turn))[0] == ("call_q", "quick")
+
+
+async def test_call_never_runs_where_its_turn_was_stopped_before(upstream, conversation, monkeypatch):
+    loop, append, ran = asyncio.get_running_loop(), eventlog.append, []
+
+    def append_while_it_is_stopped(turn, events, *rest):
+        append(turn, events, *rest)
+        if any(isinstance(event, ToolCall) for event in events):
+            [run] = turn_manager._runs.values()
+            loop.call_soon_threadsafe(run.stop)
+
+    @tool()
+    async def note() -> str:
+        """Note that it ran."""
+        ran.append("note")
+        return "noted"
+
+    monkeypatch.setattr(eventlog, "append", append_while_it_is_stopped)
+    monkeypatch.setitem(registry(), "note", note)
+    upstream.script([{"tool_calls": [call("note", "call_n")]}, DONE])
+    await send(conversation, "Why?")
+    turn = await ended(conversation)
+
+    assert turn.status == "aborted"
+    assert ran == []
+    assert [step["status"] for step in await trace_of(conversation)] == ["cancelled"]
+
+
+async def test_turn_is_stopped_twice_while_its_call_is_ending(upstream, conversation, monkeypatch):
+    started, stopping, go = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool()
+    async def stubborn() -> str:
+        """End late."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopping.set()
+            await go.wait()
+        return ""
+
+    monkeypatch.setitem(registry(), "stubborn", stubborn)
+    upstream.script([{"tool_calls": [call("stubborn", "call_s")]}, DONE])
+    await send(conversation, "Why?")
+    await started.wait()
+    await turn_manager.stop(conversation.pk)
+    await stopping.wait()
+    await turn_manager.stop(conversation.pk)
+    go.set()
+
+    assert (await ended(conversation)).status == "aborted"
 
 
 class Weather(BaseModel):
