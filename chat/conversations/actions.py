@@ -232,8 +232,9 @@ def find_deleted_message(conversation: Conversation, turn_id: object) -> Turn | 
 
 
 def restore_message(turn: Turn) -> None:
-    """Undo the deletion of a message."""
-    branches.restore(turn)
+    """Undo the deletion of a message. Raises InvalidInputError."""
+    with refusals_in_words():
+        branches.restore(turn)
     if turn.number == 1:
         retitle(turn.conversation)
     publish_changes(turn.conversation_id, "redraw", "model", "settings")

@@ -90,7 +90,10 @@ def delete(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.U
 def restore(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Undo the deletion of a message, as long as that is offered."""
     if found := actions.find_deleted_message(get_conversation(request, conversation_id), turn_id):
-        actions.restore_message(found)
+        try:
+            actions.restore_message(found)
+        except InvalidInputError as error:
+            messages.error(request, error.message)
     else:
         messages.error(request, _("This message was deleted for good."))
     return HttpResponseRedirect(reverse("chat:conversation", args=[conversation_id]), status=303)

@@ -15,6 +15,7 @@ from chat.eventlog.link_tokens import token_of
 from chat.models import Attachment, Event, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
+from chat.turns import queue
 from reasoning.events import AssistantMessage, Compaction, UserMessage
 from tests.chat.attached import attach
 from tests.factories import client_of, end_turn, make_turn, open_turn
@@ -90,6 +91,21 @@ def test_deletion_is_undone_in_its_place(alice, talk):
 
     assert f"/turns/{turn.pk}/restore/" in notice
     assert json.loads(shown_to(alice, talk)["API"]) == json.loads(before)
+
+
+def test_deletion_is_not_undone_while_an_answer_before_it_is_continued(alice, conversation):
+    first = open_turn(conversation.pk, text="First?")
+    end_turn(first, [AssistantMessage(text="One", partial=True)], status="aborted")
+    second = make_turn(conversation, question="Second?", answer="Two.")
+    delete(alice, second)
+    running = queue.resume(first)
+
+    refused = client_of(alice).post(f"/chats/{conversation.pk}/turns/{second.pk}/restore/", follow=True)
+    end_turn(running.turn, [AssistantMessage(text=" and more.")])
+    client_of(alice).post(f"/chats/{conversation.pk}/turns/{second.pk}/restore/")
+
+    assert "An answer is being written; stop it first." in refused.content.decode()
+    assert "Two." in client_of(alice).get(f"/chats/{conversation.pk}/").content.decode()
 
 
 def test_message_is_restored_as_a_version_where_another_was_asked_meanwhile(alice, talk):
