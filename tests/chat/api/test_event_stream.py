@@ -236,6 +236,14 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(upst
     assert get_channel_layer().groups == {}
 
 
+async def test_stream_that_was_read_to_its_end_leaves_no_queue(upstream, alice, conversation):
+    upstream.script([{"content": "One two three.", "chunk": "word"}])
+
+    await streamed(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
+
+    assert (get_channel_layer().channels, get_channel_layer().groups) == ({}, {})
+
+
 async def test_requests_of_a_user_that_wait_are_limited(upstream, alice, conversation, monkeypatch):
     monkeypatch.setattr(messages, "MAX_WAITING", 1)
     upstream.script(

@@ -42,7 +42,8 @@ def gated(settings, monkeypatch):
 async def waiting(conversation: Conversation, call_id: str = "") -> Turn:
     """Wait until a call waits, or this one; return its turn."""
     for _try in range(1500):
-        turn = await conversation.turns.exclude(waiting_call="").filter(call_decision="").afirst()
+        waits = conversation.turns.filter(status=Turn.Status.RUNNING, call_decision="").exclude(waiting_call="")
+        turn = await waits.afirst()
         if turn and call_id in ("", turn.waiting_call):
             return turn
         await asyncio.sleep(0.02)
@@ -259,6 +260,24 @@ async def test_api_decides(upstream, conversation, alice, bob):
     assert await answer_to(client, allow, f"{approvals}/call_a/") == (204, "")
     assert (await ended(conversation)).status == "completed"
     assert await answer_to(client, allow) == (409, "not_waiting")
+
+
+async def test_api_decides_on_the_call_that_waits_where_an_earlier_one_has_its_id(upstream, conversation, alice):
+    upstream.script([STEP, STEP, DONE])
+    client = await client_of(alice)
+    await send(conversation, "Why?")
+    await waiting(conversation)
+    await client.post(f"/api/chats/{conversation.pk}/stop/")
+    await ended(conversation)
+    await send(conversation, "Again?")
+    turn = await waiting(conversation)
+
+    allow = {"decision": "allow", "digest": turn.waiting_digest}
+    url = f"/api/chats/{conversation.pk}/approvals/{turn.waiting_call}/"
+    answer = await client.post(url, json.dumps(allow), content_type="application/json")
+
+    assert answer.status_code == 204
+    assert (await ended(conversation, 2)).status == "completed"
 
 
 @pytest.mark.parametrize("shows_trace", [True, False])
