@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, ExitStack, aclosing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 from asgiref.sync import sync_to_async
@@ -148,7 +149,7 @@ async def decide_in_chat(
 ) -> HttpResponseBase:
     """Decide on the tool call that waits in a conversation, as ``decide`` does."""
     found = await get_conversation(person, conversation_id)
-    turn = await found.turns.filter(waiting_call=call_id.replace("\x00", "")).afirst() if call_id else None
+    turn = await found.turns.filter(status=Turn.Status.RUNNING, waiting_call=call_id.replace("\x00", "")).afirst()
     if turn is None:
         raise ApiError(409, "not_waiting", _("This tool call doesn’t wait for a decision any more."))
     return await _decide(request, turn, call_id)
@@ -233,24 +234,17 @@ async def submit(conversation: Conversation, message: Message, model: object, fi
     A repeat gets the turn that a message with the same id has started before, and chooses no model. Raises ApiError,
     InvalidInputError and ProviderError.
     """
-    previous: Any = None
-    has_chosen = False
+    choice: dict[str, Any] = {}
     if model is not None and not await sync_to_async(queue.find_duplicate)(conversation.pk, message.client_id):
-        chosen = await model_choice.find_model(model)
-        previous = await sync_to_async(getattr)(conversation, "profile")  # a query
-        # before the turn, which reads its model from the conversation
-        await sync_to_async(model_choice.set_model)(conversation, chosen)
-        has_chosen = True
-    try:
-        accepted = await turn_manager.submit(conversation.pk, message, may_queue=False)
-    except InvalidInputError:  # nothing was sent: the choice is undone
-        if has_chosen:
-            await sync_to_async(model_choice.set_profile)(conversation, previous)
-        raise
+        choice["prepare"] = partial(model_choice.set_model, model=await model_choice.find_model(model))
+    accepted = await turn_manager.submit(conversation.pk, message, may_queue=False, **choice)
     if accepted.turn_id is None:
         raise ApiError(409, "turn_running", _("A message with this id is already queued."))
     if accepted.started is None:
         first = await Turn.objects.aget(pk=accepted.turn_id)
+        if first.deleted_at:
+            words = _("The message with this id was deleted; send a new message with a new id.")
+            raise ApiError(422, "idempotency_key_reused", words, field=field)
         if await sync_to_async(eventlog.question_of)(first) != message.text:
             words = _("This id was used for a message with another text; send a new message with a new id.")
             raise ApiError(422, "idempotency_key_reused", words, field=field)

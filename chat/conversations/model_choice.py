@@ -183,12 +183,7 @@ async def list_models() -> list[tuple[str, str]]:
 def set_model(conversation: Conversation, model: ModelChoice | None) -> None:
     """Choose the model of a conversation from its next request on. Writes the database."""
     name = model.name if model and model.is_profile else None
-    set_profile(conversation, ModelProfile.objects.filter(name=name).first() if name else None)
-
-
-def set_profile(conversation: Conversation, profile: ModelProfile | None) -> None:
-    """Choose the model profile of a conversation; None for the site's own model."""
-    conversation.profile = profile
+    conversation.profile = ModelProfile.objects.filter(name=name).first() if name else None
     conversation.save(update_fields=["profile"])
     publish_changes(conversation.pk, "model")
 

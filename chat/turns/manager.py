@@ -96,19 +96,26 @@ class TurnManager:
         replaces: Turn | None = None,
         may_queue: bool = True,
         authorize: Callable[[User], None] = lambda _owner: None,
+        prepare: Callable[[Conversation], None] = lambda _conversation: None,
     ) -> queue.Submission:
         """Store a message; its turn starts as soon as no other runs in the conversation.
 
         The caller has authorized it, or ``authorize`` does: it is called in the database's thread with the owner of the
-        conversation and raises where nothing may be stored. Raises InvalidInputError as ``queue.submit`` does, and
-        ``restarting``.
+        conversation and raises where nothing may be stored. ``prepare``: see ``queue.submit``. Raises InvalidInputError
+        as that does, and ``restarting``.
         """
         # Behind a running turn a message is queued in the database, where the next process finds it.
         if self._draining and not self._runs_in(conversation_id):
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 
         store_message = partial(
-            queue.submit, conversation_id, message, replaces=replaces, may_queue=may_queue, authorize=authorize
+            queue.submit,
+            conversation_id,
+            message,
+            replaces=replaces,
+            may_queue=may_queue,
+            authorize=authorize,
+            prepare=prepare,
         )
 
         async def store() -> queue.Submission:

@@ -79,17 +79,21 @@ def submit(
     replaces: Turn | None = None,
     may_queue: bool = True,
     authorize: Callable[[User], None] = lambda _owner: None,
+    prepare: Callable[[Conversation], None] = lambda _conversation: None,
 ) -> Submission:
     """Store a message. One whose client id was used before is ignored, and what became of that one is returned.
 
     ``replaces``: the turn in whose place to ask it. ``authorize`` is called with the owner of the conversation, and
-    raises where nothing may be stored. Raises Conversation.DoesNotExist and InvalidInputError:
+    raises where nothing may be stored. ``prepare`` is called with the locked conversation before its turn starts: what
+    it changes there counts for this turn, and for nothing where the message is refused or a repeat. Raises
+    Conversation.DoesNotExist and InvalidInputError:
     ``turn_running`` where it may not be queued, ``queue_full``, ``too_many_turns``, ``not_selected``,
     ``unknown_attachment``.
     """
     try:
         with refusals_in_words():
-            done = _submit(conversation_id, message, replaces, authorize, may_queue=may_queue and replaces is None)
+            may_queue = may_queue and replaces is None
+            done = _submit(conversation_id, message, replaces, authorize, prepare, may_queue=may_queue)
     except (InvalidInputError, IntegrityError):
         # Client ids are unique in the database, so a duplicate is looked for only after a refusal.
         if duplicate := find_duplicate(conversation_id, message.client_id):
@@ -112,6 +116,7 @@ def _submit(
     message: Message,
     replaces: Turn | None,
     authorize: Callable[[User], None],
+    prepare: Callable[[Conversation], None],
     *,
     may_queue: bool,
 ) -> Submission:
@@ -119,6 +124,7 @@ def _submit(
     authorize(conversation.owner)
     position = eventlog.read_position(conversation)
     if not (position.has_running or position.has_queued):
+        prepare(conversation)
         if not message.compare_model:
             require_room(position)
             started = start_turn(conversation, message, position, replaces=replaces)
@@ -311,7 +317,8 @@ def hold(conversation_id: uuid.UUID) -> bool:
 def change(conversation_id: uuid.UUID, message_id: int, action: object, text: object = "") -> None:
     """Remove a queued message, make it the next one, or save its new text.
 
-    Raises InvalidInputError: ``not_queued`` where it has been sent or removed, and for a wrong action or text.
+    Raises InvalidInputError: ``not_queued`` where it has been sent or removed, ``too_many_turns``, and for a wrong
+    action or text.
     """
     # The lock orders this and the start of the next turn.
     conversation = eventlog.lock_conversation(conversation_id)
@@ -322,6 +329,9 @@ def change(conversation_id: uuid.UUID, message_id: int, action: object, text: ob
                 discard(message)
             done = found.delete()[0]
         case "send":
+            position = eventlog.read_position(conversation)
+            if not position.has_running:  # else it starts in the place of the answer that is written
+                require_room(position)
             done = found.update(priority=QueuedMessage.Priority.NOW)
         case "save":
             done = found.update(text=clean_message(text).text)

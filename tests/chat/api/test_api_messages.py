@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.test import AsyncClient
+from django.utils import timezone
 
+from chat.conversations import actions
 from chat.models import Conversation, Turn
 from replay_contract_server.fixture import ContractHandle
 from tests.chat.api_client import EVENTS, JSON, ask, client_of, post, streamed
@@ -102,6 +105,22 @@ async def test_same_id_with_another_text_is_refused(upstream, alice, conversatio
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "idempotency_key_reused")
     assert answer.json()["error"]["field"] == "id"
+    assert len(upstream.requests()) == 1
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+async def test_id_of_a_deleted_message_is_refused(upstream, alice, conversation, is_purged):
+    upstream.script([{"content": "Once."}])
+    client, body = await client_of(alice), {"text": "Why?", "id": "order-1"}
+    first = (await ask(client, conversation, body)).json()
+    await database_sync_to_async(actions.delete_message)(await Turn.objects.aget(pk=first["id"]))
+    if is_purged:
+        await Turn.objects.aupdate(deleted_at=timezone.now() - timedelta(minutes=5))
+        await database_sync_to_async(actions.purge)()
+
+    answer = await ask(client, conversation, body)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "idempotency_key_reused")
     assert len(upstream.requests()) == 1
 
 

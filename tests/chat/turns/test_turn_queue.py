@@ -191,6 +191,21 @@ async def test_stop_holds_what_is_queued_until_its_user_sends_it(upstream, conve
     assert not await QueuedMessage.objects.aexists()
 
 
+async def test_held_message_is_not_sent_beyond_the_limit_of_turns(upstream, conversation, settings):
+    settings.MAX_CONCURRENT_TURNS = 1
+    held = await QueuedMessage.objects.acreate(conversation=conversation, text="held", priority=queue.HELD)
+    upstream.script([{"content": "0", "faults": HOLD}, {"content": "1"}])
+    other = await database_sync_to_async(make_conversation)(owner=conversation.owner)
+    await send(other, "0")
+    await asyncio.to_thread(upstream.wait_for, held="go")
+
+    assert await change(conversation, held, do="send") == 409
+    upstream.release("go")
+    await ended(other)
+    assert await change(conversation, held, do="send") == 303
+    assert (await ended(conversation)).status == Turn.Status.COMPLETED
+
+
 async def test_message_sent_now_stops_the_answer_and_goes_before_the_others(upstream, conversation):
     upstream.script([{"content": "0", "faults": HOLD}, {"content": "2"}, {"content": "1"}])
     for text in ("0", "1", "2"):
