@@ -1,4 +1,4 @@
-"""The name of the site and the words of an empty chat."""
+"""What staff change of the site: its name, the words of an empty chat, its instructions, hosts to read."""
 
 from __future__ import annotations
 

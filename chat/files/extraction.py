@@ -67,6 +67,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     EPUB: Kind("chat.files.kinds.epub", (".epub",)),
     EML: Kind("chat.files.kinds.mail", (".eml",)),
 }
+# What the dialogs of browsers offer; a file of another name is accepted by its content.
+_TEXT_SUFFIXES = (".json", ".log", ".tsv", ".xml", ".yaml", ".yml")  # that not all systems know as text
+OFFERED_DOCUMENTS = ",".join(("text/*", *(end for kind in KINDS.values() for end in kind.suffixes), *_TEXT_SUFFIXES))
 _SIGNATURES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
     (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),

@@ -1,4 +1,4 @@
-"""How this site presents itself: its name, and the words of an empty chat."""
+"""What staff change while the site runs: its name, the words of an empty chat, its instructions, hosts to read."""
 
 from __future__ import annotations
 

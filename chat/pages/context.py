@@ -25,6 +25,7 @@ from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
 from chat.documents.choice import CollectionChoice, collection_choice
 from chat.eventlog import attachments
+from chat.files.extraction import IMAGES, OFFERED_DOCUMENTS
 from chat.filings.ingest import STARTERS
 from chat.filings.models import Filing
 from chat.live.state import TurnState
@@ -136,6 +137,7 @@ def template_context(page: ConversationPage, live: TurnState | None, beside: Tur
         "collections": page.collections,
         "max_files": settings.ATTACHMENTS_PER_MESSAGE,
         "max_file_bytes": settings.ATTACHMENT_MAX_BYTES,
+        "accepted_files": ",".join((OFFERED_DOCUMENTS, *IMAGES)),
     }
 
 

@@ -30,6 +30,7 @@ from chat.cards.page_slots import RETRY_AFTER_S, page_slot
 from chat.documents import collections, loading, pictures, reader
 from chat.documents.access import may_change, readable_collections, readable_documents, require_change
 from chat.eventlog import documents
+from chat.files.extraction import OFFERED_DOCUMENTS
 from chat.models import Collection, Document
 from chat.pages.attachments import FILE_POLICY
 from chat.pages.filings import cited_quotes, part_context, shown_part, source_missing
@@ -88,6 +89,7 @@ def collection_page(request: HtmxHttpRequest, found: Collection, **refused: str)
         "lines": [(document, collections.problem_of(document)) for document in listed],
         "unread": unread,
         "max_bytes": settings.DOCUMENT_MAX_BYTES,
+        "accepted_files": OFFERED_DOCUMENTS,
         "may_add": may_change(person, "add_document", found),
         "may_rename": may_change(person, "change_collection", found),
         "may_delete": may_change(person, "delete_collection", found),
