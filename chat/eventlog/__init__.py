@@ -1,8 +1,9 @@
-"""The event log: the only writer of ``Event`` rows, and the only module that decrypts their private payloads.
+"""The event log: the only writer of ``Event`` rows, and the only package that decrypts their private payloads.
 
 Every write is one transaction; ``seq`` is assigned inside it, so it rises without gaps in a conversation. What is
-private (thinking, raw arguments, raw results) is encrypted and decrypted for two readers only: the next request
-(``history``), and a viewer whose ``Visibility`` allows it (``thinking_for``). All functions are synchronous.
+private (thinking, raw arguments, raw results) is encrypted. It is decrypted for the next request (``history``), for a
+turn that is continued, and for a viewer whose ``Visibility`` allows it (``thinking_for``); ``audit_storage`` searches
+it. All functions are synchronous.
 Product 3, 7, 10; spec 001 BR-002; spec 002.
 """
 

@@ -56,6 +56,11 @@ class OpenBlock(NamedTuple):
         return cls(before, after.replace(HELD, ""), is_whole, cost_s)
 
     @property
+    def shown(self) -> tuple[str, str, bool]:
+        """All but the cost: what an event has of the block."""
+        return self[:3]
+
+    @property
     def html(self) -> str:
         return f'{self.before}<span class="tip"></span>{self.after}'
 

@@ -121,6 +121,7 @@ class LiveTurn(TurnState):
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)
         for trace in before.trace:
             self.step_finished(self.step_queued(trace.tool, trace.response), trace, trace.response)
+        # Their events are published with the next ones, but a page that connects before reads the state.
         self.steps = [LiveStep.from_json(event) for event in self._pending if event["kind"] == "step"]
         self.answer, self.answer_chars = before.answer, len(before.answer)
         if blocks := self._splitter.feed(before.answer):
@@ -190,24 +191,24 @@ class LiveTurn(TurnState):
         self._stop_thinking_clock()
         at = self._steps_started
         self._steps_started += 1
-        self._show_step(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response, is_queued=True))
+        self._add_step_if_room(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response, is_queued=True))
         return at
 
     def step_started(self, at: int, tool: str, response: int | None) -> None:
         """Show that the call at this place runs."""
-        self._show_step(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
+        self._add_step_if_room(at, LiveStep(redact_text(tool[:MAX_TOOL_CHARS]), response))
 
     def step_finished(self, at: int, trace: ToolTraceStep, response: int | None) -> None:
         """Show what the call at this place became."""
         self._new_results = (self._new_results or 0) + (trace.results or 0)
         if self._trace_room.takes(trace):
-            self._show_step(at, LiveStep(trace.tool, response, trace))
+            self._add_step_if_room(at, LiveStep(trace.tool, response, trace))
         else:
             omitted = self._trace_room.omitted_step()
             self._omitted_from = at if self._omitted_from is None else min(at, self._omitted_from)
             self._add_step(self._omitted_from, LiveStep(omitted.tool, None, omitted))
 
-    def _show_step(self, at: int, step: LiveStep) -> None:
+    def _add_step_if_room(self, at: int, step: LiveStep) -> None:
         if self._omitted_from is None:
             self._add_step(at, step)
 
@@ -281,12 +282,12 @@ class LiveTurn(TurnState):
         drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources)
         self._is_behind, self._drawn_at = False, time.monotonic()
         self._redraw_at = max(self._redraw_at, self._drawn_at + REDRAW_EVERY_S, pace.spend(drawn.cost_s))
-        return {"open": drawn[:3]}
+        return {"open": drawn.shown}
 
     async def _show_as_text(self) -> Event:
         drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources, as_text=True)
         self._redraw_soon()
-        return {"open": drawn[:3]}
+        return {"open": drawn.shown}
 
     def _redraw_soon(self) -> None:
         """Draw the open block again as soon as its share allows, though no more text may come."""

@@ -160,7 +160,7 @@ class PageSession:
             return []
         match event["kind"]:
             case "started" if event.get("beside"):
-                # Mostly it has come with the first.
+                # Mostly its card has come with that of the first.
                 return [] if event["turn"] in self._cards else await self._redraw()
             case "started":
                 self._newest_id = event["turn"]
@@ -180,7 +180,7 @@ class PageSession:
     async def check(self, viewer: PageViewer | SignedOutError | None, read_at: float) -> list[str]:
         """Bring the page up to date. ``viewer``: its viewer, where that was read again, at ``read_at``.
 
-        Raises SignedOutError.
+        Raises SignedOutError where that is what reading the viewer came to: its page shows what it missed before.
         """
         drawn = await self.catch_up()
         if isinstance(viewer, SignedOutError):
@@ -346,9 +346,9 @@ class PageSession:
     async def _follow(self, event: Event) -> list[str]:
         lane = self._lane_of(event["turn"])
         if lane is None or lane.follower is None:
-            lost = [self._manager.live(self._conversation_id, beside=lane.is_beside) for lane in self._lanes]
-            is_lost = any(live is not None and live.public_id == event["turn"] for live in lost)  # its start
-            return await self._redraw() if is_lost else []
+            running_here = [self._manager.live(self._conversation_id, beside=lane.is_beside) for lane in self._lanes]
+            missed_start = any(live is not None and live.public_id == event["turn"] for live in running_here)
+            return await self._redraw() if missed_start else []
         follower = lane.follower
         turn, early_before = follower.turn, len(follower.early)
         followed = follower.receive(event)
@@ -525,7 +525,10 @@ class PageSession:
         return [*self._frames.replace_all(done, running[1]), *await self._show_after_sync(running, ""), waiting]
 
     async def _read_cards(self) -> tuple[list[TurnRecord], str, Running]:
-        """Return the finished turns, the queue's frame and the running ones; read again where one ended meanwhile."""
+        """Return the finished turns, the queue's frame and the running ones; read again where one ended meanwhile.
+
+        Notes which turn is the newest.
+        """
         records, waiting = await _read(self._conversation_id)
         running = await self._find_running()
         ran = {

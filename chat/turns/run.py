@@ -196,7 +196,8 @@ class TurnRun:
             said = {"code": error.code, "reason": error.reason, "detail": error.detail}
             logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
         except Exception as error:
-            status, fields = "errored", _fault(error)
+            # Nothing that a model service or a limit ended.
+            status, fields = "errored", {"error_code": "missing_key" if lacks_key(error) else "internal"}
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
@@ -477,8 +478,3 @@ class TurnRun:
 
     def _why_stopped(self) -> Exception:
         return TurnHandedOverError() if self.is_handed_over else TurnCancelledError()
-
-
-def _fault(error: Exception) -> dict[str, str]:
-    """Return how a turn ends that no model service and no limit has ended."""
-    return {"error_code": "missing_key"} if lacks_key(error) else {"error_code": "internal"}

@@ -33,7 +33,6 @@ CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answ
 MAX_STATUS_CHARS = 120
 _MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
 MAX_PHASE_CHARS = 64  # of a word of the service; a longer one is no phase
-_ITEM = "item"
 
 
 @dataclass(slots=True)
@@ -73,7 +72,6 @@ class StepMachine:
         self.room = turn.room
         self.number = number
         self.chars = 0  # of content: the end of a long step takes longer
-        self._starts_in_reasoning = starts_in_reasoning
         self._updates: list[Update] = []
         self._normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning, live=True, family=turn.family)
         self._thinking_redactor = StreamRedactor()
@@ -85,8 +83,8 @@ class StepMachine:
         self._tool_calls = ToolCallAssembler()
         self._signatures = SignatureJoiner()  # of the message
         self._items: list[RawItem] = []
-        # Of items, messages and calls (their index), as the service sent them.
-        self._order: list[str | RawMessage | int] = []
+        # Items, messages and the indexes of calls, as the service sent them.
+        self._order: list[RawItem | RawMessage | int] = []
         self._status_line = ""
         self._finish_reason: str | None = None
         self._has_thinking = False
@@ -103,7 +101,7 @@ class StepMachine:
             case RawItem():
                 self.room.store_opaque(raw.item)
                 self._items.append(raw)
-                self._order.append(_ITEM)
+                self._order.append(raw)
             case RawMessage():
                 self._order.append(raw)
             case RawUsage():
@@ -125,7 +123,7 @@ class StepMachine:
         self._turn.has_open_thought = normalizer.has_open_thought
         self._turn.counters = self._turn.counters.plus(normalizer.counters)
         self._turn.redactions += self._thinking_redactor.counts
-        self._remove_repeats()
+        thinking = self._remove_repeats()
         # A stream that was cut or stopped runs no call. A response that reached its limit runs none if the arguments of
         # one aren't JSON (product 32).
         turn = self._turn
@@ -135,7 +133,7 @@ class StepMachine:
             calls = {}
         # An item or a signature of an answer that was cut is incomplete, and its service refuses it.
         is_whole = not partial and self._finish_reason not in CUT_SHORT
-        reasoning = self._reasoning_events(calls, is_whole=is_whole)
+        reasoning = self._reasoning_events(thinking, calls, is_whole=is_whole)
         events = (*reasoning, *self._ordered_events(calls, partial=partial, is_whole=is_whole))
         return StepOutcome(
             tuple(self._updates),
@@ -267,8 +265,11 @@ class StepMachine:
         self._turn.redactions[REPEAT] += guard.count - before
         return shown
 
-    def _remove_repeats(self) -> None:
-        """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22."""
+    def _remove_repeats(self) -> str:
+        """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22.
+
+        Return the thinking as it is stored.
+        """
         scratchpad = self._turn.scratchpad
         # Only now: a model writes its notes behind the answer.
         answers = [message.answer for message in self._messages if message.answer]
@@ -283,7 +284,7 @@ class StepMachine:
             if count:
                 self._updates.append(ReplaceText(channel, len(before), BLOCK_BREAK.join(map("".join, blocks))))
                 self._turn.redactions[REPEAT] += count
-        self._thinking, _count = scratchpad.remove_repeats(self._normalizer.thinking or "")
+        return scratchpad.remove_repeats(self._normalizer.thinking or "")[0]
 
     def _show_status(self, text: object) -> None:
         """Show the last line that ended, redacted."""
@@ -296,10 +297,10 @@ class StepMachine:
         if lines:
             self._updates.append(ShowStatus(redact_text(lines[-1])[:MAX_STATUS_CHARS]))
 
-    def _reasoning_events(self, calls: Mapping[int, ToolCall], *, is_whole: bool) -> Iterator[Event]:
+    def _reasoning_events(self, thinking: str, calls: Mapping[int, ToolCall], *, is_whole: bool) -> Iterator[Event]:
         normalizer = self._normalizer
         # The normaliser has collected it by itself, without a limit.
-        if self._thinking and (text := cut_to_bytes(self._thinking, self._room_for_thinking)):
+        if thinking and (text := cut_to_bytes(thinking, self._room_for_thinking)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=clean_details(normalizer.reasoning_details))
@@ -331,7 +332,7 @@ class StepMachine:
                         yield from messages.pop(number, ())
                     if what in calls:
                         yield calls[what]
-                case _:
+                case RawItem():
                     yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
         for rest in messages.values():
             yield from rest
