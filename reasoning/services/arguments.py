@@ -71,6 +71,21 @@ def repeated_whole(pieces: Sequence[str], _joined: str) -> Iterator[str]:
         yield last
 
 
+def repeated_start(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield the second of two objects of which the first breaks off, if it begins with all of the first."""
+    start = joined[: joined.find(":") + 1]
+    at = joined.find(start, 1) if start else -1
+    if at > 0 and joined.startswith(joined[:at], at):
+        yield joined[at:]
+
+
+def list_of_one(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield what is inside of a list."""
+    text = joined.strip()
+    if text.startswith("[") and text.endswith("]"):
+        yield text[1:-1].strip()
+
+
 def last_object(_pieces: Sequence[str], joined: str) -> Iterator[str]:
     """Yield the last object of several complete ones that isn't empty."""
     decoder = json.JSONDecoder(strict=False)
@@ -133,6 +148,8 @@ REPAIRS = (
     ArgumentsRepair(without_byte_order_mark, ("\ufeff", '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
+    ArgumentsRepair(repeated_start, ('{"q": "a"{"q": "a", "n": 1}',), '{"q": "a", "n": 1}'),
+    ArgumentsRepair(list_of_one, ('[{"q": ', '"a"}]'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ("{}", '{"q": ', '"a"}'), '{"q": "a"}'),
     ArgumentsRepair(last_object, ('{"q": "a"}', "}<|im_end|>"), '{"q": "a"}'),
