@@ -96,6 +96,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|context size has been exceeded|context length of only|context (?:the )?overflow"
             r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)|(?:超过|超出)\S{0,8}(?:上下文|长度)"
             r"|(?:文本|对话|内容|消息)\S{0,4}(?:长度)?(?:超过|超出|过长|超长)|tokens?\s?\S{0,4}超限|\bkv[ _]cache\b"
+            r"|(?:上下文|输入|文本|对话|内容|消息)(?:的?长度)?超限|tokens?\s?\S{0,8}大于\S{0,12}最大"
             r"|max_position_embeddings|max_(?:total|input)_(?:tokens|length)|tokens[^.\n]{0,12}> ?n_ctx"
             r"|max(?:imum)? context (?:was |is )?reached|size of the model context|context window is [\d,]+ tokens"
             r"|context (?:is )?full\b|exceed\w* (?:the )?(?:max\w* |model |allowed )+context"
@@ -119,6 +120,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Exceeded maximum context: 8192",
             "对话内容过长",
             "Token 数量超限",
+            "输入长度超限",
+            "请求的 token 总数大于模型支持的最大长度",
             "Requested tokens exceed KV cache capacity",
             "The prompt's length (9000) exceeds the model's max_position_embeddings (8192)",
             "n_prompt_tokens 9000 > n_ctx 8192",
@@ -135,13 +138,16 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "context_overflow",
         (
-            r"(?:longer|greater|larger|more) than the (?:model'?s? )?(?:maximum |max )?"
+            r"(?:longer|greater|larger|more) (?:than|or equal to) the (?:model'?s? )?(?:maximum |max )?"
             r"(?:context|model length|number of)|too large for (?:the )?(?:model|context)\b"
             r"|\b(?:conversation|chat) has reached (?:its|the) max\w* length|トークン\S{0,12}超"
             r"|reduce the length of (?:the|your) (?:input |messages|prompt)"
-            r"|(?:shorten|reduce) (?:the |your )?(?:prompt|input|messages|conversation)",
+            r"|(?:shorten|reduce) (?:the |your )?(?:prompt|input|messages|conversation)"
+            r"|cannot truncate to [\d,]+, required [\d,]+",
         ),
         (
+            "tokens to keep from the initial prompt (n_keep: 9000) is greater or equal to the context length",
+            "Cannot truncate to 89998, required 355220: text:355351",  # Gemini
             "tokens to keep from the initial prompt is greater than the context length",
             "The decoder prompt (length 40000) is longer than the maximum model length of 32768.",
             "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
@@ -242,6 +248,29 @@ WORDINGS: tuple[Wording, ...] = (
             "Current length is 70113 while limit is 65536",
             "Request body too large for kimi-k9 model. Max size: 8000 tokens.",
             "Malformed input request: expected maxLength: 42000, actual: 50311, please reformat your input.",  # Bedrock
+        ),
+    ),
+    Wording(  # German and French, unless it is about a rate, a time, a file or the output.
+        "context_overflow",
+        (
+            r"\A(?!.*(?:\b(?:pro|par) (?:minute|stunde|heure|tag|jour)|kontingent|quota|zeit|délai|temps|bild|image"
+            r"|datei|fichier|ausgabe|sortie))",
+            r"\b(?:eingabe|prompt|kontext\w*|nachricht\w*|anfrage|unterhaltung|\w*-?tokens?)\b[^.\n]{0,60}"
+            r"(?:überschr\w+|übersteig\w+|zu lang\b|zu groß\b|\bvoll\b)"
+            r"|(?:überschr|übersteig|zu lang|zu groß)\w*[^.\n]{0,40}\b(?:kontext\w*|eingabe\w*)"
+            r"|\b(?:contexte|entrée|prompt|messages?|requête|conversation|jetons|tokens)\b[^.\n]{0,60}"
+            r"(?:dépass\w+|excèd\w+|trop (?:long|grand)\w*)"
+            r"|(?:dépass|excèd)\w+[^.\n]{0,60}\b(?:contexte|entrée|jetons|tokens)\b",
+        ),
+        (
+            "Die Eingabe überschreitet die maximale Kontextlänge von 8192 Token.",
+            "Der Prompt ist zu lang: 9000 Token, erlaubt sind höchstens 8192.",
+            "Maximale Anzahl an Eingabe-Token überschritten",
+            "Das Kontextfenster des Modells ist voll.",
+            "La requête dépasse la longueur maximale du contexte (8192 jetons).",
+            "Votre message est trop long pour ce modèle.",
+            "Le nombre de jetons en entrée dépasse la limite autorisée.",
+            "Fenêtre de contexte dépassée",
         ),
     ),
     # The quota, the rate, the key.
@@ -471,6 +500,12 @@ WORDINGS: tuple[Wording, ...] = (
             "Please ensure that function call `search` has thought_signature.",
             "When `thinking` is enabled, a final `assistant` message must start with a thinking block",
         ),
+        any_status=True,
+    ),
+    Wording(
+        "reasoning_refused",
+        (r"\bboth content and thinking\b",),
+        ("Cannot pass both content and thinking in an assistant message with tool calls!",),  # gpt-oss in llama.cpp
         any_status=True,
     ),
     # Parameters.
@@ -853,6 +888,28 @@ WORDINGS: tuple[Wording, ...] = (
             "1 validation error for ChatCompletionRequest: tools Extra inputs are not permitted",
             "Only user and assistant roles are supported, with the exception of an initial optional system message!",
         ),
+    ),
+    Wording(  # How many there are, or how one of them is defined: an answer without any is better than none.
+        "tools",
+        (
+            r"\bmaximum tools limit\b|\b(?:more than|at most|up to|maximum of) \d+ (?:tools|functions)\b"
+            r"|\btools\W{1,3}(?:array too long|maximum number of items)|\btoo many (?:tools|functions)\b"
+            r"|\binvalid (?:json )?schema for (?:function|tool)\b|\b(?:invalid|unsupported) tool schema\b"
+            r"|\btools\W\d+\W\w+\W{1,3}(?:for|input_schema)\b[^\n]{0,80}\b(?:not supported|invalid|must)\b"
+            r"|unable to generate parser for this template|error parsing grammar",
+        ),
+        (
+            "Maximum tools limit reached. 520 tools have been provided but the maximum is 200.",  # xAI
+            "You may not include more than 128 tools in your request.",
+            "Invalid 'tools': array too long. Expected an array with maximum length 128, but got one with length 141.",
+            "'tools': maximum number of items is 128",  # Groq
+            "Invalid schema for function 'search': array schema missing items.",
+            "tools.25.custom: For 'integer' type, properties maximum, minimum are not supported",  # Anthropic
+            "unsupported tool schema: additionalProperties is only supported as false",
+            "Unable to generate parser for this template. Automatic parser generation failed",  # llama.cpp
+            "parse: error parsing grammar: expecting name at",
+        ),
+        any_status=True,
     ),
     Wording(
         "images",

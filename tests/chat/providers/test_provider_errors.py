@@ -130,6 +130,13 @@ OTHERS: list[tuple[int, Any, str, str]] = [
     (400, said("Unknown parameter: 'parallel_tool_calls'.", type="invalid_request_error"), "refused", ""),
     (400, said("With this model streaming is not supported"), "refused", ""),
     (400, said("tool description is too long"), "refused", ""),
+    (400, said("Die Anfrage hat das Zeitlimit überschritten."), "refused", ""),
+    (400, said("Das Token-Kontingent wurde überschritten."), "refused", ""),
+    (429, said("Anzahl der Tokens pro Minute überschritten"), "rate_limited", ""),
+    (400, said("La requête a dépassé le délai imparti."), "refused", ""),
+    (400, said("Le fichier joint au message est trop grand."), "refused", ""),
+    (400, said("At most 128 stop sequences are allowed"), "refused", ""),
+    (400, said("Invalid schema for response_format 'answer'"), "refused", ""),
     (400, said("max_tokens is too large: 5000. This model supports at most 4096"), "refused", ""),
     (
         400,
