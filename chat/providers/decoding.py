@@ -39,6 +39,10 @@ _ERROR_WRAPPERS = ("response", "data", "result", "message")  # Tencent, gateways
 _FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
 # By words in the data, where a comment was meant.
 _KEEP_ALIVE = re.compile(rb"(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat|connected|processing)\W*", re.IGNORECASE)
+# How names of events of the Responses API begin, which the data of some gateways doesn't repeat.
+_RESPONSE = b"response."
+# Names of events that report a failure, whatever their data.
+_FAILED_EVENT = re.compile(rb"(?:error|exception|failed|failure)\Z", re.IGNORECASE)
 _BETWEEN_VALUES = re.compile(r"\s*(?:data:\s*)*")
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 # Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
@@ -127,7 +131,8 @@ class EventParser:
         self._line = bytearray()  # a line whose end hasn't arrived
         self._data: list[bytes] = []  # data lines of the event in progress
         self._data_bytes = 0
-        self._is_error = False  # what the event in progress is, by its name
+        self._name = b""  # of the event in progress
+        self._is_error = False  # what it is, by its name
         self._fields: set[bytes] = set()  # the names of all lines
         self._skip_newline = False  # the last piece ended in CR, so an LF that comes next belongs to it
 
@@ -170,14 +175,23 @@ class EventParser:
         if name in (b"data", b"error"):
             self._data.append(value.removeprefix(b" "))
             self._data_bytes += len(value)
-        if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
+        if name == b"event":
+            self._name = value.strip()
+        # Events of the Responses API say in their data how they failed.
+        if name == b"error" or (_FAILED_EVENT.search(self._name) and not self._name.startswith(_RESPONSE)):
             self._is_error = True
 
     def _end_event(self) -> bytes:
-        payload = b"\n".join(self._data)
-        payload = as_error(payload) if self._is_error else payload
+        payload, name = b"\n".join(self._data), self._name
+        if self._is_error:
+            payload = as_error(payload)
+        elif name.startswith(_RESPONSE):
+            payload = with_type(payload, name)
+        # Text under another name is a notice of a gateway.
+        elif name not in (b"", b"message") and not payload.startswith((b"{", b"[")) and not is_end_mark(payload):
+            payload = b""
         self._data.clear()
-        self._data_bytes, self._is_error = 0, False
+        self._data_bytes, self._is_error, self._name = 0, False, b""
         return payload
 
 
@@ -228,6 +242,8 @@ class ResponseDecoder:
                 if len(pieces := split_values(text)) == 1:
                     raise
                 return self._feed_several(pieces)
+        if isinstance(event, str) and event.lstrip().startswith(("{", "data:")):
+            return self.feed(event.encode("utf-8", "replace"))  # by a gateway that encodes what is encoded
         if isinstance(event, dict):
             deltas = tuple(self.read_event(event))
         else:  # Gemini puts an error into a list
@@ -340,6 +356,14 @@ def split_values(text: bytes) -> list[bytes]:
         between = _BETWEEN_VALUES.match(line, end)
         at = between.end() if between else end
     return pieces
+
+
+def with_type(payload: bytes, name: bytes) -> bytes:
+    """Return an object with the name of its event as the first ``type``, so that one of its own, read later, wins."""
+    inner = payload.strip().removeprefix(b"{").lstrip()
+    if not payload.lstrip().startswith(b"{"):
+        return payload
+    return b'{"type":' + msgspec.json.encode(name.decode("utf-8", "replace")) + (b"," if inner != b"}" else b"") + inner
 
 
 def as_error(payload: bytes) -> bytes:

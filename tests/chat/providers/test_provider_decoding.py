@@ -19,7 +19,7 @@ from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 from reasoning.services.signatures import FIELDS
 from tests.chat.streams import answer, text
 
-STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
+STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: message\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
 SERVICE = Connection("http://models.example/v1", "k")
 PAYLOADS = ['{"a":"é"}'.encode(), b"one\ntwo", b"[DONE]"]
 
@@ -45,7 +45,7 @@ def refusal(*payloads: bytes) -> ProviderError:
     return caught.value
 
 
-@given(st.sampled_from(["\n", "\r", "\r\n"]), st.lists(st.integers(0, 110), max_size=12))
+@given(st.sampled_from(["\n", "\r", "\r\n"]), st.lists(st.integers(0, 120), max_size=12))
 def test_any_cutting_gives_the_same_events(line_end, cuts):
     data = STREAM.replace("\n", line_end).encode()
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
@@ -113,6 +113,11 @@ def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
         RawFields({"reasoning_content": "hm"}),
         RawFields({"content": "so"}),
     ]
+
+
+@pytest.mark.parametrize("frame", ["{}", "data: {}\n\n"])
+def test_event_may_be_encoded_twice(frame):
+    assert text(decoded(json.dumps(frame.format(chunk({"content": "so"}).decode())).encode())) == "so"
 
 
 def test_event_may_be_framed_twice():
@@ -317,6 +322,12 @@ PRETTY = json.dumps(json.loads(WHOLE), indent=1).encode()
         (b"event: error\ndata: overloaded\n\n", [b'{"error":"overloaded"}']),
         (b'event: error\ndata: {"code":5}\n\n', [b'{"error":{"code":5}}']),
         (b'error: {"message":"no room"}\n\n', [b'{"error":{"message":"no room"}}']),
+        (b"event: exception\ndata: no room\n\n", [b'{"error":"no room"}']),
+        (b"event: notice\ndata: sent to eu-1\n\ndata: 1\n\n", [b"1"]),
+        (b"event: chunk\ndata: " + WHOLE + b"\n\nevent: end\ndata: [DONE]\n\n", [WHOLE, b"[DONE]"]),
+        (b'event: response.done\ndata: {"id":1}\n\n', [b'{"type":"response.done","id":1}']),
+        (b"event: response.done\ndata: {}\n\n", [b'{"type":"response.done"}']),
+        (b"event: response.failed\n\n", []),
         (b"", []),
     ],
 )
