@@ -302,10 +302,16 @@ class ResponsesDecoder(ResponseDecoder):
         if response.get("status") in ("failed", "cancelled") or response.get("error"):
             self._usage = usage
             raise failure_from_object(response.get("error") or {"code": "server_error"}, self._endpoint)
-        output = response.get("output")
-        for index, item in enumerate(output if isinstance(output, list) else ()):
+        found = response.get("output")
+        output = found if isinstance(found, list) else []
+        renamed = self._calls_without(output)
+        for index, item in enumerate(output):
             if isinstance(item, dict) and item.get("type") == "function_call":
-                yield from self._read_call(item, index)
+                # A call that is here under other ids runs once.
+                if same := next((call for call in renamed if call.is_same(item)), None):
+                    renamed.remove(same)
+                else:
+                    yield from self._read_call(item, index)
             elif isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
                 yield from self._add_item(index, item)
             if self._items_bytes > MAX_ITEMS_BYTES:
@@ -325,6 +331,12 @@ class ResponsesDecoder(ResponseDecoder):
             reason = "tool_calls" if self._has_calls else "stop"
         yield from self.end(reason, str(response.get("model") or ""))
         self.done = True
+
+    def _calls_without(self, output: list[Any]) -> list[CallItem]:
+        """Return the calls of which no id is in a final snapshot: vLLM makes up new ones for it (seen 2026-06)."""
+        stated = {string_in(item, name) for item in output if isinstance(item, dict) for name in ("id", "call_id")}
+        calls = [part for _index, _item, part in self._items if isinstance(part, CallItem)]
+        return [call for call in calls if stated.isdisjoint({call.fields.get("id"), call.fields.get("call_id")})]
 
     def read_end_mark(self) -> Iterator[RawDelta]:
         """Yield an end. Some gateways send the end mark of chat completions instead of a final event."""
@@ -366,6 +378,11 @@ class CallItem:
         found = [one for one in (*self.whole, join_arguments(self.streamed)) if one and isinstance(one, str | dict)]
         complete = (one for one in found if isinstance(one, dict) or is_json_object(one))
         return next((one for one in complete if one != "{}"), found[0] if found else "")
+
+    def is_same(self, item: Mapping[str, Any]) -> bool:
+        """Say whether an item with other ids is this call, by its name and its arguments."""
+        has_ids = bool(self.fields.get("call_id") and item.get("call_id"))
+        return has_ids and (self.fields.get("name"), self.arguments) == (item.get("name"), item.get("arguments"))
 
 
 @dataclass(slots=True, eq=False)

@@ -1,6 +1,7 @@
 """The Responses API over real HTTP, against the strict upstream."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import httpx2
@@ -8,6 +9,7 @@ import pytest
 
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.connections import Connection, build_client
+from chat.providers.decoding import BodyParser
 from chat.providers.openai_responses import OpenAIResponsesProvider, ResponsesDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from replay_contract_server.fixture import ContractHandle
@@ -277,6 +279,34 @@ def test_two_calls_that_are_both_numbered_0_are_two():
 
     calls = [call for delta in found if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
     assert [(call["id"], call["function"]["arguments"]) for call in calls] == [("c1", WHOLE), ("c2", "{}")]
+
+
+def test_calls_that_the_final_event_has_under_other_ids_are_read_once():
+    items = [item_event("done", WHOLE, id=f"fc_{at}", call_id=f"c{at}") for at in (1, 2)]
+    other = item_event("done", '{"query": "y"}', id="fc_8", call_id="c8")["item"]
+    renamed = [{**event["item"], "id": f"x{at}", "call_id": f"y{at}"} for at, event in enumerate(items)]
+
+    found = decoded(*items, completed(*renamed, other))
+
+    calls = [call for delta in found if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
+    assert [call["id"] for call in calls] == ["c1", "c2", "c8"]
+
+
+@pytest.mark.parametrize("stated", ["response.created", "response.failed", "message"])
+def test_type_of_the_data_wins_over_the_name_of_its_event(stated):
+    events = [{"type": "response.output_text.delta", "item_id": "m", "delta": "So."}, completed()]
+    sse = "".join(f"event: {stated}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+    found = decoded(*map(json.loads, BodyParser().feed(sse)))
+
+    assert (text(found), found[-1]) == ("So.", RawEnd("stop"))
+
+
+def test_name_of_an_event_is_its_type_where_the_data_has_none():
+    events = [{"type": "response.output_text.delta", "item_id": "m", "delta": "So."}, ADDED, *PIECES, completed()]
+    sse = "".join(f"event: {event.pop('type')}\ndata: {json.dumps(event)}\n\n" for event in deepcopy(events))
+
+    assert decoded(*map(json.loads, BodyParser().feed(sse.encode()))) == decoded(*events)
 
 
 def test_text_whose_deltas_are_counted_as_parts_is_read_once():
