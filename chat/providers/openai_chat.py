@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ class ChatDecoder(ResponseDecoder):
         self._came: set[str] = set()  # fields that had something in a delta
         self._thoughts = SignatureJoiner()  # among the parts of a content, that are not signed yet
         self._thinking_field = ""  # under which the response began to think
+        self._texts: defaultdict[str, CumulativeText] = defaultdict(CumulativeText)  # by field
         self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
     def read_event(self, chunk: dict[str, Any]) -> list[RawDelta]:
@@ -127,9 +129,10 @@ class ChatDecoder(ResponseDecoder):
         return self.end(name, self._model)
 
     def finish(self) -> tuple[RawDelta, ...]:
-        """Return the end of a response that didn't name it clearly, and the token counts."""
+        """Return text that was held back, the end of a response that didn't name it clearly, and the token counts."""
+        held = [RawFields({name: rest}) for name, text in self._texts.items() if (rest := text.finish())]
         end = () if self._pending_end is None else tuple(self.read_end_mark())
-        return (*end, *super().finish())
+        return (*held, *end, *super().finish())
 
     def read_end_mark(self) -> Iterable[RawDelta]:
         """Return an end. The end mark and a whole answer are one without a reason, too (Snowflake, seen 2026)."""
@@ -184,9 +187,16 @@ class ChatDecoder(ResponseDecoder):
             # The form before there were several calls.
             fields["tool_calls"] = [{"index": 0, "type": "function", "function": call}]
         self._has_calls = self._has_calls or "tool_calls" in fields
-        if fields:
-            deltas.append(RawFields(fields))
+        deltas += self._new_in(fields)
         return deltas
+
+    def _new_in(self, fields: dict[str, Any]) -> Iterator[RawFields]:
+        """Yield fields without what their texts repeat of the response."""
+        for name, value in fields.items():
+            if isinstance(value, str) and not (text := self._texts[name]).is_plain:
+                fields[name] = text.feed(value)
+        if any(fields.values()):
+            yield RawFields(fields)
 
     def _read_parts(self, parts: list[Any], *, has_native: bool) -> Iterator[RawFields]:
         for part in parts:
@@ -225,6 +235,42 @@ class ChatDecoder(ResponseDecoder):
         return fields
 
 
+class CumulativeText:
+    """Reads what is new in a text whose every piece repeats all of it (DashScope, seen 2026-05).
+
+    The third piece decides: one that begins as the one before may do so by chance. ``is_plain``: pieces don't repeat.
+    """
+
+    def __init__(self) -> None:
+        self.is_plain = False
+        self._is_sure = False
+        self._whole = ""  # the newest piece that was passed on
+        self._held = ""  # the second piece, if it begins with the first
+
+    def feed(self, piece: str) -> str:
+        """Return what is new; nothing while the second piece is held back."""
+        before, self._held = self._held, ""
+        # Blanks and signs are repeated by chance.
+        if not any(map(str.isalnum, self._whole)):
+            self._whole = piece
+            return piece
+        is_repeated = piece.startswith(before or self._whole)
+        if is_repeated and (before or self._is_sure):
+            self._is_sure = True
+            new, self._whole = piece[len(self._whole) :], piece
+            return new
+        if is_repeated and len(piece) > len(self._whole):
+            self._held = piece
+            return ""
+        self.is_plain = True
+        return before + piece
+
+    def finish(self) -> str:
+        """Return what is held back: of a long piece, only what is new."""
+        held, self._held = self._held, ""
+        return held[len(self._whole) :] if len(self._whole) >= _LONG_CHARS else held
+
+
 # How else thinking comes, with an example of each: the usual names with an object or a list, and other names, which
 # may also be written in camel case.
 OTHER_THINKING: dict[str, Any] = {
@@ -256,6 +302,7 @@ _THOUGHT_WORDS = ("thinking", "reasoning", "thought", "analysis", "thinking_delt
 _WITHIN = "within"  # an object of the delta, such as ``provider_specific_fields``
 _TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
+_LONG_CHARS = 16  # that the next piece of a text doesn't repeat by chance
 
 
 def unwrapped(chunk: dict[str, Any]) -> dict[str, Any]:
@@ -294,7 +341,7 @@ def says_thought(fields: Mapping[str, Any], depth: int = 0) -> bool:
     for name, value in fields.items():
         if value is True and plain_name(name) in _THOUGHT_FLAGS:
             return True
-        if not depth and name in ("type", "channel") and value in _THOUGHT_WORDS:
+        if not depth and name in ("type", "content_type", "channel", "phase") and value in _THOUGHT_WORDS:
             return True
         if isinstance(value, dict) and depth < _MAX_DEPTH and says_thought(value, depth + 1):
             return True

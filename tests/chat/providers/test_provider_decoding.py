@@ -115,6 +115,25 @@ def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
     ]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (("It", "It rose", "It rose by 4", "It rose by 4%."), "It rose by 4%."),
+        (("\n", "\nIt", "\nIt rose", "\nIt rose."), "\n\nIt rose."),
+        (("It", "It rose", "It rose", "It rose."), "It rose."),
+        (("It rose by 4% in May", "It rose by 4% in May."), "It rose by 4% in May."),
+        (("1", "10", "1", "10"), "110110"),
+        (("a", "ab"), "aab"),
+        (("ha", " ha", " ha"), "ha ha ha"),
+        (("-", "--", "---", "-"), "-------"),
+        (("It", "It rose", "It rose by", " 4%"), "It rose by 4%"),
+    ],
+)
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+def test_piece_that_repeats_the_whole_text_adds_what_is_new(field, pieces, whole):
+    assert text(decoded(*(chunk({field: piece}) for piece in pieces), b"[DONE]"), field) == whole
+
+
 @pytest.mark.parametrize("frame", ["{}", "data: {}\n\n"])
 def test_event_may_be_encoded_twice(frame):
     assert text(decoded(json.dumps(frame.format(chunk({"content": "so"}).decode())).encode())) == "so"
@@ -402,6 +421,8 @@ def test_thinking_that_an_object_repeats_is_read_once():
         {"extra_content": {"google": {"thought": True}}},
         {"type": "thinking"},
         {"channel": "analysis"},
+        {"phase": "thinking"},
+        {"content_type": "reasoning"},
         {"role": "reasoning"},
     ],
 )
