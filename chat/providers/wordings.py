@@ -42,6 +42,7 @@ _CALL_ID = (
 _CONTENT = r"(?<![\w-])contents?\b(?!\W?(?:type|policy|filter|length|management|moderation))"
 _NOT_OUTPUT = r"(?<!produced )(?<!generated )(?<!emitted )(?<!wrote )(?<!returned )"
 _TOO_LONG = r"(?:too (?:long|large|big)|over(?:flow|long))"
+_CHINESE_TOO_LONG = r"(?:[长長]度)?(?:超[过過出长長]|[过過太][长長])"
 _EXCEEDS = r"(?:exceed\w*|over the|beyond the|above the|(?:longer|larger|greater|more)(?: tokens)? than)"
 
 
@@ -94,8 +95,10 @@ WORDINGS: tuple[Wording, ...] = (
             r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size|limit)\W+(?:\w+ ){0,3}"
             r"(?:exceed|limit|reached)|(?:exceed\w*|over|beyond) (?:\w+ ){0,3}context (?:window|length|size|limit)"
             r"|context size has been exceeded|context length of only|context (?:the )?overflow"
-            r"|(?:上下文|输入|提示词?|prompt|tokens?)\s?\S{0,12}(?:超过|超出|过长|超长)|(?:超过|超出)\S{0,8}(?:上下文|长度)"
-            r"|(?:文本|对话|内容|消息)\S{0,4}(?:长度)?(?:超过|超出|过长|超长)|tokens?\s?\S{0,4}超限|\bkv[ _]cache\b"
+            rf"|(?:上下文|[输輸]入|提示[词詞]?|prompt|tokens?)\s?\S{{0,12}}{_CHINESE_TOO_LONG}"
+            r"|超[过過出](?:最大\s?tokens?|\S{0,8}(?:上下文|[长長]度))"
+            rf"|(?:文本|[对對][话話]|[内內]容|消息|[讯訊]息)\S{{0,4}}{_CHINESE_TOO_LONG}"
+            r"|tokens?\s?\S{0,4}超限|\bkv[ _]cache\b"
             r"|(?:上下文|输入|文本|对话|内容|消息)(?:的?长度)?超限|tokens?\s?\S{0,8}大于\S{0,12}最大"
             r"|max_position_embeddings|max_(?:total|input)_(?:tokens|length)|tokens[^.\n]{0,12}> ?n_ctx"
             r"|max(?:imum)? context (?:was |is )?reached|size of the model context|context window is [\d,]+ tokens"
@@ -121,6 +124,9 @@ WORDINGS: tuple[Wording, ...] = (
             "对话内容过长",
             "Token 数量超限",
             "输入长度超限",
+            "内容太长，请缩短后重试",
+            "上下文長度超過限制",
+            "超过最大token数限制",
             "请求的 token 总数大于模型支持的最大长度",
             "Requested tokens exceed KV cache capacity",
             "The prompt's length (9000) exceeds the model's max_position_embeddings (8192)",
@@ -256,7 +262,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"\A(?!.*(?:\b(?:pro|par) (?:minute|stunde|heure|tag|jour)|kontingent|quota|zeit|délai|temps|bild|image"
             r"|datei|fichier|ausgabe|sortie))",
             r"\b(?:eingabe|prompt|kontext\w*|nachricht\w*|anfrage|unterhaltung|\w*-?tokens?)\b[^.\n]{0,60}"
-            r"(?:überschr\w+|übersteig\w+|zu lang\b|zu groß\b|\bvoll\b)"
+            r"(?:überschr\w+|übersteig\w+|zu lang\b|zu groß\b|(?:länger|größer) als\b|\bvoll\b)"
+            r"|zu viele (?:\w+-)?tokens?\b|trop de (?:jetons|tokens)\b"
+            r"|\d tokens?\b[^.\n]{0,60}\b(?:maximal|höchstens)\b|\d jetons\b[^.\n]{0,60}\b(?:au plus|maximum)\b"
             r"|(?:überschr|übersteig|zu lang|zu groß)\w*[^.\n]{0,40}\b(?:kontext\w*|eingabe\w*)"
             r"|\b(?:contexte|entrée|prompt|messages?|requête|conversation|jetons|tokens)\b[^.\n]{0,60}"
             r"(?:dépass\w+|excèd\w+|trop (?:long|grand)\w*)"
@@ -267,6 +275,10 @@ WORDINGS: tuple[Wording, ...] = (
             "Der Prompt ist zu lang: 9000 Token, erlaubt sind höchstens 8192.",
             "Maximale Anzahl an Eingabe-Token überschritten",
             "Das Kontextfenster des Modells ist voll.",
+            "Die Anfrage enthält 9000 Token, das Modell unterstützt maximal 8192",
+            "Zu viele Eingabe-Token",
+            "Trop de jetons dans la requête",
+            "Votre demande contient 9000 jetons, le modèle en accepte au plus 8192",
             "La requête dépasse la longueur maximale du contexte (8192 jetons).",
             "Votre message est trop long pour ce modèle.",
             "Le nombre de jetons en entrée dépasse la limite autorisée.",
