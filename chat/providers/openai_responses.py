@@ -375,8 +375,10 @@ class CallItem:
     @property
     def arguments(self) -> Any:
         """The first complete ones that say something; else what there is."""
-        found = [one for one in (*self.whole, join_arguments(self.streamed)) if one and isinstance(one, str | dict)]
-        complete = (one for one in found if isinstance(one, dict) or is_json_object(one))
+        found = [
+            one for one in (*self.whole, join_arguments(self.streamed)) if one and isinstance(one, str | dict | list)
+        ]
+        complete = (one for one in found if isinstance(one, dict) or (isinstance(one, str) and is_json_object(one)))
         return next((one for one in complete if one != "{}"), found[0] if found else "")
 
     def is_same(self, item: Mapping[str, Any]) -> bool:
