@@ -19,7 +19,7 @@ from chat.providers.errors import (
     malformed_error,
     plain_name,
 )
-from reasoning.deltas import RawDelta, RawEnd, RawUsage
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 from reasoning.services.finish_reasons import is_context_full, is_open, read_finish_reason
 from reasoning.stream import surrogates
 
@@ -210,8 +210,14 @@ class ResponseDecoder:
         self.has_read = False
         self._endpoint = endpoint
         self._usage: RawUsage | None = None
-        self._has_text = self._has_calls = self._is_cut = False
+        self._has_text = self._has_calls = self._is_cut = self._goes_on = False
         self.failure: ProviderError | None = None  # that a finish reason named; not raised, for text may come with it
+
+    @property
+    def is_over(self) -> bool:
+        """Whether only token counts may follow. Some gateways write "stop" on each chunk, or on the first ones."""
+        has_answer = self._has_text or self._has_calls or self._is_cut
+        return self.ended and has_answer and not self._goes_on
 
     def read_event(self, event: dict[str, Any]) -> Iterable[RawDelta]:
         """Return what one event holds. Unknown fields and odd shapes are ignored. Raises ProviderError for an error."""
@@ -227,6 +233,7 @@ class ResponseDecoder:
 
     def feed(self, payload: bytes) -> tuple[RawDelta, ...]:
         """Return what one payload holds. Raises ProviderError for an error object or what is no JSON."""
+        had_ended = self.ended
         try:
             event = msgspec.json.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -250,6 +257,8 @@ class ResponseDecoder:
             events = event if isinstance(event, list) else []
             deltas = tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
         self.has_read = self.has_read or bool(deltas)
+        if had_ended and any(isinstance(one, RawFields) and one.fields.keys() - {"signatures"} for one in deltas):
+            self._goes_on = True
         return deltas
 
     def _feed_several(self, pieces: Iterable[bytes]) -> tuple[RawDelta, ...]:

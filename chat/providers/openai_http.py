@@ -181,7 +181,7 @@ class OpenAIService:
                 events, chunks = BodyParser(), response.iter_bytes()
                 reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
                 while not decoder.done:
-                    wait = wait_for_usage if decoder.ended else silence.wait
+                    wait = wait_for_usage if decoder.is_over else silence.wait
                     if (chunk := await wait(anext(chunks, None))) is None:
                         break
                     for start in range(0, len(chunk), SLICE_BYTES):

@@ -527,6 +527,26 @@ def test_signed_thoughts_among_the_parts_of_a_content_are_passed_on():
 
 @pytest.mark.spec("product 32")
 @pytest.mark.parametrize(
+    ("payloads", "is_over"),
+    [
+        ((chunk({"content": "So."}, "stop"),), True),
+        ((chunk({"content": "So."}), chunk({}, "stop"), b'{"usage":{"prompt_tokens":5}}'), True),
+        ((chunk({}, "content_filter"),), True),
+        ((chunk({}, "stop"),), False),
+        ((chunk({"reasoning_content": "Hm."}, "stop"),), False),
+        ((chunk({"content": "So"}, "stop"), chunk({"content": "."}, "stop")), False),
+    ],
+)
+def test_answer_is_over_once_it_has_ended_and_nothing_of_it_came_behind(payloads, is_over):
+    decoder = ChatDecoder()
+    for payload in payloads:
+        decoder.feed(payload)
+
+    assert (decoder.ended, decoder.is_over) == (True, is_over)
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
     ("name", "delta", "end"),
     [
         ("MAX_TOKENS", {"content": "so"}, "length"),
