@@ -552,11 +552,12 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         "effort",
-        (r"reasoning\W{1,3}effort|\b(?:reasoning_|thinking_|output_)?effort\b", _UNSUPPORTED),
+        (r"reasoning\W{1,3}effort|\b(?:reasoning_?|thinking_?|output_?)?effort\b", _UNSUPPORTED),
         (
             "Unsupported value: 'xhigh' is not supported with the 'gpt-5-mini' model. Use reasoning.effort low.",
             "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
             "Unrecognized request argument supplied: reasoning_effort",
+            "Model grok-4-latest does not support parameter reasoningEffort.",  # xAI
             "[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort')}]",
             "Unsupported value: 'high'. Supported values of the effort are: 'none'",
             "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. "

@@ -271,6 +271,13 @@ def test_call_has_its_arguments_from_any_event(events):
     assert [(call["id"], call["function"]) for call in calls] == [("c1", function)]
 
 
+def test_arguments_that_are_a_list_are_passed_on():
+    found = decoded(item_event("done", [{"query": "x"}]), completed())
+
+    calls = [call for delta in found if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
+    assert [call["function"]["arguments"] for call in calls] == [[{"query": "x"}]]
+
+
 def test_two_calls_that_are_both_numbered_0_are_two():
     second = {"id": "fc_2", "call_id": "c2"}
     events = (ADDED, item_event("added", "", **second), arguments_event("done", "{}", item_id="fc_2"), *PIECES)
