@@ -22,7 +22,7 @@ _SAMPLES = wordset(
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
     foo bar baz foobar abc def ghi xyz 1password
     latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
-    dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass
+    dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass env stdin x00
     """
 )
 
@@ -42,7 +42,7 @@ ALLOWLIST = (
     Allowed("angle brackets", r"<[^>]*>?[\])}.:`]*", "<access-token>", "<ann>Maple77"),
     Allowed(
         "brackets",
-        r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40})[\])]?",
+        r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40}|hidden|masked|filtered|removed|omitted)[\])]?",
         "[your-password]",
         "[Maple77]",
     ),
@@ -70,7 +70,7 @@ ALLOWLIST = (
         "Bearer %s",
         "Bearer maple77",
     ),
-    Allowed("field and template", r"[\w-]{1,24}=(?:\.{3}|…|%s|\$\{\w.*)", "nc=%s", "nc=maple77"),
+    Allowed("field and template", r"[\w-]{1,24}(?:=(?:\.{3}|…|%s)|[=:]\$\{\w.*)", "nc=%s", "nc=maple77"),
     Allowed(
         "request to fill in",
         r"(?i:[a-z]{2,6}[-_])?(?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)"
@@ -172,6 +172,8 @@ ALLOWLIST = (
         "+fmt.Sprintf(",
         "&maple77",
     ),
+    Allowed("attribute of a cookie", r"SameSite=[A-Z][a-z]{2,5}\W*", "SameSite=Strict", "SameSite=maple77"),
+    Allowed("test of Go", r"Test(?:[A-Z][a-z]+){2}\w*(?:/[A-Za-z][\w.=#-]*)+", "TestRotateKey/rsa2048", "TestMaple77"),
     Allowed("variable of a rule", r"\?[A-Za-z_]*\}?", "?Variable", "?maple77"),
     Allowed("literal of Ruby", r"%[wWiIqQ][\[({].*", "%i[d3].freeze", "%image7"),
     Allowed("regular expression", r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*", "[a-f0-9]{8}", "[a-f0-9]77"),
@@ -237,7 +239,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "algorithm",
-        r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
+        r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES(?:128|192|256)?|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
@@ -270,7 +272,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "relative path",
-        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
+        r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|\.[a-z]{2,20}/[a-z]{3,20}(?:[_.-][a-z]{2,20}){1,3}\d?|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
         r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}"  # a name in a namespace
         r"|(?:[a-z][a-z\d-]{1,30}\.){1,4}[a-z]{2,6}/[a-z][a-z-]{1,60}",
         "logs/2024/05/app-7f9c4d.log.gz",
@@ -310,7 +312,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "duration",
-        r"\d{1,4} ?(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|months?|y|years?)",
+        r"\d{1,4} ?(?:ms|s|secs?|m|mins?|h|hrs?|d|w|y)|\d{1,4}[ .]?(?:second|minute|hour|day|week|month|year)s?",
         "2 days",
         "2 maples",
     ),
@@ -332,7 +334,7 @@ EXPRESSIONS = (
     Allowed("name in a namespace", r"(?:[A-Z]\w*::)+\w.*", "Config::Token7", "config::maple77"),
     Allowed(
         "argument with its name",
-        r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+)*|\d[\d\-.:hms]{0,12})"
+        r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+|:\d{1,4}[kmg])*|\d[\d\-.:hms]{0,12})"
         r"(?:[/&][a-z_\-]{1,16}=\w{1,24})*)",
         "timeout=30s",
         "timeout=!maple77",

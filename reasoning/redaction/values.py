@@ -39,7 +39,8 @@ NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _MORE_OF_SENTENCE = re.compile(
-    r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z{]|\s*\n)| \| (?:None|null|undefined|str|string)(?!\w)"
+    r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z{]|\s*\n|[a-z]{2,12}>\()"
+    r"| \| (?:None|null|undefined|str|string)(?!\w)"
     r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
 # Names, and what is no secret behind them: ports of a chip, schemes, ids of tokens, ids of keys of GnuPG (half a
@@ -49,7 +50,7 @@ _PUBLIC_BESIDE = (
     (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
     (re.compile(r"(?i)token[ _-]?id\Z"), re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")),
     (
-        re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signingkey\Z"),
+        re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signing ?key\Z"),
         re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?"),
     ),
 )
@@ -57,8 +58,9 @@ _CODE_NAME = re.compile(r"[a-z]{5,}[A-Z_/.-][a-z]{4,}")
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
 # row_id_49, bert-base-3b, SO-2024-00917, user1SessionEnded, user:755186:cart, order#2026-01-31
 JOINED_NAMES = re.compile(
-    r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+|[A-Z]{1,5}(?:-(?:\d{1,8}|[A-Z]{1,3}))+"
-    r"|[a-z]{2,12}\d{0,2}(?:[A-Z][a-z]{2,12}\d{0,2}){0,6}[A-Z][a-z]{2,12}|[a-z]+(?:[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\{\w{1,24}\}|\*))+[:#]?"
+    r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+|[A-Z]{1,5}(?:[_-](?:\d{1,8}|[A-Z]{1,3}))+"
+    r"|[a-z]{2,12}\d{0,2}(?:[A-Z][a-z]{2,12}\d{0,2}){0,6}[A-Z][a-z]{2,12}"
+    r"|[a-z]+(?:\.(?:[a-z]+|v\d)|[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\$?\{\w{1,24}\}|\*))+[:#]?"
 )
 
 

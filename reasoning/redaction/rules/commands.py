@@ -25,6 +25,7 @@ TRIGGERS = (
     Trigger(
         "command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit")
     ),
+    Trigger("command", wordset("net"), window=re.compile(r"(?: (?:user?(?: \S*+){0,4}+)?+)?+")),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "set",
@@ -62,7 +63,7 @@ RULES = (
         "password behind -p",
         "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
-        r"(?<![\w-])-p(?!python)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        r"(?<![\w-])-p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
         accept=is_no_number,
         needs=r"-p",
     ),
@@ -97,10 +98,10 @@ RULES = (
     pattern_rule(
         "password behind a user",
         "flag command",
-        ("runas /user:ann {password}", "runas /user:ann notepad.exe"),
-        r"(?:runas|rabbitmqctl)[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
+        ("net use \\\\nas\\x /user:ann {password}", "runas /user:ann notepad.exe"),
+        r"(?:runas|rabbitmqctl|net[ ]user?)[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
         accept=is_no_number,
-        needs=r"runas|rabbit",
+        needs=r"runas|rabbit|net user?(?: \S+)+? (?:/|\\)|net use \\",
     ),
     pattern_rule(
         "account flag",

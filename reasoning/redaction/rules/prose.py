@@ -67,7 +67,8 @@ _NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
 _QUALIFIER = re.compile(rf"(?i)(?<![\w\-])(?:(?:{'|'.join(sorted(QUALIFIERS | PUBLIC_WORDS))})[ ]){{1,2}}\Z")
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
-    r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
+    r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]"
+    r"(?:(?:from[ ][a-z\[\]]{1,40}[ ])?to|from)|wurde[ ](?:auf|zu)"
     r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
     r"|(?:ist|lautet|heißt)(?:[ ](?:jetzt|nun))?|est|es|è|é)"
 )
@@ -102,7 +103,7 @@ _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{
 _VARIABLE = re.compile(
     r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
 )
-_ID_FLAG = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?")
+_ID_NAME = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?|[(\[]?(?:[a-z]{2,16}[_-])?id[:=]?")
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
     rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
@@ -113,6 +114,7 @@ _NEARBY_NAME = re.compile(  # in lower case
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
 _RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
+_FIELD = re.compile(r"(?:kid|alg|ttl|id|type|size|scope)=")  # of what is said of a key
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
 _COMPOUND = re.compile(r"[_/\d]|[a-z][A-Z]")
@@ -120,6 +122,8 @@ _NO_PASSWORD = re.compile(
     r"^[$#=|-]|^X-[A-Za-z]|[:=(){}\[\]|<>\"',;/](?!\Z)|^\.?[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$"
     r"|_[a-z\d]{1,20}\(\Z|^[A-Z][A-Za-z]{1,12}\d[A-Z][A-Za-z]+$|^(?:[A-Z][a-z]+){1,2}[A-Z]\d$"  # OAuth2Client, SigV4
 )
+# As no name of a system has them: Velvet7064, Sunset94+, gr33nTurtle.
+_CHOSEN = re.compile(r".*(?:\d[!@#$%^&*~?]|[!#$%^&*?]\d).*|[^_./\-]*(?:\d{3}|[A-Za-z]\d{1,2}[a-z])[^_./\-]*")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
 _COPULAS = wordset(
     """
@@ -132,17 +136,22 @@ _COPULAS = wordset(
 
 # "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass(?: \d{1,2})?\Z")
-_USER = re.compile(r"(?i)(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}\Z")
+_USER = re.compile(
+    r"(?i)(?:(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}"
+    r"|(?:user(?:name)?|login)[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
+)
+_USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|login|benutzer)[:=]")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
-    """True where the name at ``start`` is "pass", which no user's name precedes, and ``value`` a word."""
+    """True where the name at ``start`` is "pass", beside which no user's name is, and ``value`` a word."""
     is_pass = _VERB.search(name) and _WORD_AND_NUMBER.fullmatch(value[:64])
     if is_pass and name == "pass" and _CHOSEN_WORD.fullmatch(value):
         return False  # "pass: hunter2", but not "tests pass: py311"
-    return bool(is_pass) and not _USER.search(text, max(start - 100, 0), start)
+    end = text.find(value, start) + len(value)
+    return bool(is_pass) and not (_USER.search(text, max(start - 100, 0), start) or _USER_BEHIND.match(text, end))
 
 
 def is_label(value: str) -> bool:
@@ -264,7 +273,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
     ):
         return False
     if is_plain_name(name):
-        return is_random(value, min_chars=12) and not _RESOURCE.fullmatch(value)
+        return is_random(value, min_chars=12) and not (_RESOURCE.fullmatch(value) or _FIELD.match(value))
     is_ticket = JOINED_NAMES.fullmatch(value[:128]) and not PASSWORD_NAME.search(name)
     return is_random(value, min_chars=12) or (is_mixed(value) and not is_ticket and not value.startswith(("$", "#")))
 
@@ -295,7 +304,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 yield Span(start, start + len(value))
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
-            is_id = _ID_FLAG.fullmatch(word.group()) is not None
+            is_id = _ID_NAME.fullmatch(word.group()) is not None
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
 
 
@@ -348,8 +357,15 @@ TRIGGERS: Final = (
         window=next_words(9),
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
-    # No rule's: what is said of a user belongs to the window of the password behind it.
+    # What is said of a user belongs to the window of the password behind it, too.
     Trigger("user", wordset("user username userid account machine benutzer benutzername"), window=next_words(9)),
+    Trigger(
+        "user",
+        wordset("use try admin administrator root nutze nimm verwende benutze"),
+        window=re.compile(
+            r"[\"'`*]{0,3}+(?:\s(?:/(?:\s\S*+)?+|[\"'`*]{0,3}+[a-z][a-z.@\-]{1,64}+[\"'`*]{0,3}+(?:\s(?:/(?:\s\S*+)?+)?+)?+)?+)?+"
+        ),
+    ),
     Trigger(
         "odd",
         marks=f"{digits}@!^$",  # a word with a digit or a symbol in it, as passwords have; its name may follow
@@ -402,6 +418,26 @@ RULES: Final = (
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
         accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
+    ),
+    pattern_rule(
+        "user / password",
+        "user",
+        ("Use joe / {password} for the test system.", "Use ubuntu / debian12 or admin / staff."),
+        r"(?<![\w/.\-])(?i:(?P<labelled>(?:user(?:name)?|account|benutzer(?:name)?)[:=][ ][\w.@\-]{2,64})"
+        r"|(?P<known>admin|administrator|root)"
+        r"|(?:use|try|user|account|nutze|nimm|verwende|benutze)[ ][\"'`*]{0,3}[a-z][a-z.@\-]{1,64})"
+        r"[\"'`*]{0,3}(?P<sign>[ ]/[ ]|(?(labelled):|(?!)))[\"'`*]{0,3}(?P<value>[^\s\"'`<>/]{5,128}+)",
+        accept=lambda found, value: (
+            is_mixed(value)
+            and not _NO_PASSWORD.search(value)
+            and not _RESOURCE.fullmatch(value)
+            and (
+                (found["sign"] != ":" and (found["labelled"] or found["known"]))
+                or (len(value) >= 8 and _CHOSEN.fullmatch(value))
+            )
+        ),
+        strip=True,
+        needs=r" / |[:=] [\w.@\-]+:",
     ),
     pattern_rule(
         "value before its name",

@@ -89,7 +89,7 @@ TRIGGERS = (
         "call",
         wordset(
             "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
-            " encrypt cipher fernet"
+            " encrypt cipher fernet wifi"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
@@ -183,8 +183,8 @@ RULES = (
         "call",
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
-        r"(?:\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|wifi)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?"
+        r"[(\[]?(?:\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
         r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",
@@ -196,8 +196,8 @@ RULES = (
         ("ALTER USER bob IDENTIFIED BY '{password}';", "Each row is identified by its id."),
         # CREATE USER … IDENTIFIED BY '…' of SQL; ConvertTo-SecureString "…" of PowerShell.
         r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}"
-        r"[\"'](?P<value>[^\"'\n]{1,256}+)",
-        needs=r"[yYgG]\s{1,4}[\"']",
+        r"N?[\"'](?P<value>[^\"'\n]{1,256}+)",
+        needs=r"[yYgG]\s{1,4}N?[\"']",
     ),
     pattern_rule(
         "password file",

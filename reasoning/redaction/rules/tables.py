@@ -129,7 +129,9 @@ def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
         return kind != KeyKind.WEAK
     if " " in value or "[redacted" in value:
         return False
-    if is_word(value) or is_number_like(value) or is_expression(value) or NEXT_NAME.match(value):
+    if is_word(value) or is_number_like(value) or is_expression(value):
+        return False
+    if NEXT_NAME.match(value) and not (is_framed and kind == "password"):
         return False
     if kind == KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS)
