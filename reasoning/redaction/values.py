@@ -15,7 +15,7 @@ WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 # Amounts, dates, quarters and algorithms look like passwords: letters and digits together.
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
-      [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
+      [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|[gmk]b|[gmk]?hz|bit|bits|px|characters)?
     | 0x[\da-f]{1,16} | \d{1,6}/(?:s|sec|min|h|hour|d|day|week|month|user|req)
     | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?

@@ -138,9 +138,9 @@ _COPULAS = wordset(
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass(?: \d{1,2})?\Z")
 _USER = re.compile(
     r"(?i)(?:(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}"
-    r"|(?:user(?:name)?|login)[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
+    r"|user(?:name)?[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
 )
-_USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|login|benutzer)[:=]")
+_USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|benutzer)[:=]")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
 
@@ -289,15 +289,15 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 break  # a second redaction would look further than the first
             if (
                 not value.isalpha()
+                and not is_id
                 and is_mixed(value)
+                and (is_announced or is_chosen(value))
                 and not is_harmless(value)
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
                 and not is_expression(value)
                 and not (name["plain"] and _RESOURCE.fullmatch(value))
-                and (is_announced or is_chosen(value))
                 and not is_verb(name.group(), "", text, name.start())
-                and not is_id
                 and not is_part_of_name(text, name)
             ):
                 start = text.index(value, word.start())
@@ -426,7 +426,7 @@ RULES: Final = (
         r"(?<![\w/.\-])(?i:(?P<labelled>(?:user(?:name)?|account|benutzer(?:name)?)[:=][ ][\w.@\-]{2,64})"
         r"|(?P<known>admin|administrator|root)"
         r"|(?:use|try|user|account|nutze|nimm|verwende|benutze)[ ][\"'`*]{0,3}[a-z][a-z.@\-]{1,64})"
-        r"[\"'`*]{0,3}(?P<sign>[ ]/[ ]|(?(labelled):|(?!)))[\"'`*]{0,3}(?P<value>[^\s\"'`<>/]{5,128}+)",
+        r"[\"'`*]{0,3}(?P<sign>[ ]/[ ]|(?(labelled):|(?!)))[\"'`*]{0,3}(?P<value>[^\s\"'`<>/]{6,128}+)",
         accept=lambda found, value: (
             is_mixed(value)
             and not _NO_PASSWORD.search(value)

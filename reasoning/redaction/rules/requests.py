@@ -99,7 +99,7 @@ TRIGGERS = (
         wordset("wifi jdbc"),
         marks=":",
         # with an @, a port or no path, or one of the words of a webhook
-        shape=r"://(?=[^/?#]*(?:\Z|:(?!\d{1,5}(?:[/?#]|\Z)))|\S*?(?i:@|hook|/bot|chat\.google|ifttt))|w(?i:ifi:)|W(?i:ifi:)",
+        shape=r"://(?=[^/?#]*(?:\Z|:(?!\d{1,5}(?:[/?#]|\Z)))|\S{0,400}?(?i:@|hook|/bot|chat\.google|ifttt))|w(?i:ifi:)|W(?i:ifi:)",
         needs=re.compile(r"(?i)@|hook|/bot|chat\.google|ifttt|wifi:"),
     ),
     Trigger("query", marks="=", shape=r"[?&;#][^\s=&#?;]{1,64}="),
