@@ -64,7 +64,7 @@ _PASSING = wordset("bypass compass encompass overpass surpass trespass underpass
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
-    passwort kennwort losung wachtwoord passe contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
+    passwort kennwort losung wachtwoord passe mdp contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
     lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
     şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
     المرور السر khẩu sandi sandinya
@@ -75,7 +75,7 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
     " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
     " geheimschlüssel zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
-    " sas hmackey pat psk"
+    " sas hmackey pat psk masterauth"
 )
 _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")
@@ -89,7 +89,7 @@ SECRET_PAIRS = frozenset(
         "api access secret private encryption encrypt signing sign master account shared session service auth ssh rsa"
         " dsa deploy storage subscription function hmac aes crypto cipher decryption webhook consumer client app admin"
         " application root security server vapid fernet content symmetric wallet license product activation recovery"
-        " host user integration project org team license gpg pgp tls ssl jwt cookie token login"
+        " host user wifi wlan integration project org team license gpg pgp tls ssl jwt cookie token login"
     )}
     | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
     | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}

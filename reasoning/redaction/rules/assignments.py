@@ -44,7 +44,7 @@ from reasoning.redaction.words import is_word, wordset
 
 # Everything between a name and its value: operators of many languages, typed assignments, HTML entities, quotes.
 _SEPARATOR = (
-    r"(?:=>|:=|->|<-|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
+    r"(?:=>|:=|->|<-|[→⇒]|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
     r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\|(?!\|)|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
     r"|[-–—](?=\s|\Z)|>?(?:</?[A-Za-z]{1,8}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
@@ -64,7 +64,7 @@ _LEAD = re.compile(
     rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}(?:checksum/)?[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ ]\}}\}})?(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
-_SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
+_SEPARATES = re.compile(r"[=:|→⇒：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
 _WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
 _HTML_ATTRIBUTE = re.compile(r"[A-Za-z\-]{2,24}=[\"']")
@@ -209,7 +209,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return is_secret_beside_bar(lead, value)
     if separator in ("-", "–", "—") and value.replace("-", "").isalpha():
         return False  # "password - plain-text password of the user"
-    if separator[0] in "-–—→\"'<" or separator[:2] == "><":
+    if separator[0] in "-–—→⇒\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
         return False

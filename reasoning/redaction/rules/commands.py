@@ -26,6 +26,11 @@ TRIGGERS = (
         "command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit")
     ),
     Trigger("command", wordset("net"), window=re.compile(r"(?: (?:user?(?: \S*+){0,4}+)?+)?+")),
+    Trigger(
+        "command",
+        wordset("enable isakmp radius tacacs ospf"),
+        window=re.compile(r"\S*+(?: (?:(?:secret|password|\S*key)(?: (?:\S*+(?: \S*+){0,2}+)?+)?+)?+)?+"),
+    ),
     Trigger("command", wordset("echo printf"), window=re.compile(r"[^\n|>]{0,260}+(?:[|>][^\n|]{0,90}+)?+")),
     Trigger(
         "set",
@@ -102,6 +107,16 @@ RULES = (
         r"(?:runas|rabbitmqctl|net[ ]user?)[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)",
         accept=is_no_number,
         needs=r"runas|rabbit|net user?(?: \S+)+? (?:/|\\)|net use \\",
+    ),
+    pattern_rule(
+        "password of a router",
+        "command user",
+        ("enable secret 0 {password}", "enable secret scanning, and radius key rotation"),
+        r"(?<![\w-])(?:enable[ ](?:secret|password)|isakmp[ ]key|(?:radius|tacacs)(?:-server)?[ ]key"
+        r"|ospf[ ]authentication-key|username[ ]\S{1,64}[ ](?:privilege[ ]\d{1,2}[ ])?(?:secret|password))"
+        r"[ ](?:\d[ ])?(?P<value>[^\s\"'<>]{5,128}+)",
+        accept=is_mixed_value,
+        needs=r"secret|password|key",
     ),
     pattern_rule(
         "account flag",

@@ -53,7 +53,7 @@ PUBLIC_WORDS = wordset(
 QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
-PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|psk|answer|pw\Z")
+PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|пароль|psk|answer|pw\Z")
 # A key or a token is never three digits; a PIN or a code is.
 _DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
