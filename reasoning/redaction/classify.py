@@ -40,9 +40,10 @@ _MEASURED_TOKENS = wordset(
 )
 _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't one
     "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
-    " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
-    " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
-    " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
+    " expires expired expiration expire age version policy format algorithm algo alg strategy field label placeholder"
+    " column position status enabled description title help url uri endpoint path file filename directory dir folder"
+    " ratio rate window price kind mode provider model valid validity optional supported created updated rotated"
+    " rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"
     " framework frameworks library libraries identifier identifiers command arn host source realm scope ref refs"
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"

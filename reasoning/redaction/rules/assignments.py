@@ -203,7 +203,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         is_literal = re.match(r"[\"'`]\s", behind_name) is not None  # 'token_1' == 'token_2'
         return bool(quoted) and len(value) > 3 and not is_literal
     if separator[-1] == "(" or separator == "::":
-        is_chosen = PASSWORD_NAME.search(name) or not JOINED_NAMES.fullmatch(value)
+        is_chosen = PASSWORD_NAME.search(name) or not (JOINED_NAMES.fullmatch(value) or is_expression(value))
         return " " not in value and is_mixed(value) and bool(is_chosen) and not is_address(value)
     if separator[0] == "|":
         return is_secret_beside_bar(lead, value)
