@@ -174,7 +174,7 @@ class EventParser:
         # Older llama.cpp writes an error into a field of that name.
         if name in (b"data", b"error"):
             self._data.append(value.removeprefix(b" "))
-            self._data_bytes += len(value)
+            self._data_bytes += len(value) + 1  # empty lines count as well
         if name == b"event":
             self._name = value.strip()
         # Events of the Responses API say in their data how they failed.

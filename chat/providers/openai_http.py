@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LISTING_S = 3.0  # how long the first turn may wait for a list that isn't needed
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
+_QUOTED_CHARS = 1_000  # of a file, in a failure
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 # Models that servers list beside those that answer, often before them.
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
@@ -180,9 +181,14 @@ class OpenAIService:
                 # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
                 events, chunks = BodyParser(), response.iter_bytes()
                 reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
+                usage_until: float | None = None
                 while not decoder.done:
-                    wait = wait_for_usage if decoder.is_over else silence.wait
-                    if (chunk := await wait(anext(chunks, None))) is None:
+                    if decoder.is_over:
+                        usage_until = usage_until or asyncio.get_running_loop().time() + _USAGE_S
+                        chunk = await wait_for_usage(anext(chunks, None), usage_until)
+                    else:
+                        chunk = await silence.wait(anext(chunks, None))
+                    if chunk is None:
                         break
                     for start in range(0, len(chunk), SLICE_BYTES):
                         if start:
@@ -297,7 +303,9 @@ def says_something(delta: RawDelta) -> bool:
 
 def without_conversation(detail: str, body: Mapping[str, Any]) -> str:
     """Return what a service said for the log and for staff; not where it repeats what it was sent. Product 12."""
-    sent = " ".join(" ".join(texts_in(body.get("messages") or body.get("input"))).split())
+    texts = texts_in(body.get("messages") or body.get("input"))
+    # Of a file only the beginning, which a service may quote: 20 MB would take seconds to search.
+    sent = " ".join(" ".join(text[:_QUOTED_CHARS] if text.startswith("data:") else text for text in texts).split())
     windows = (detail[at : at + ECHO_CHARS] for at in range(max(1, len(detail) - ECHO_CHARS + 1)))
     return _ECHO if detail and any(window in sent for window in windows) else detail
 
@@ -324,10 +332,14 @@ def until_next_frame_s(now: float, streams: int) -> float:
     return rest + window if is_just_ahead else rest
 
 
-async def wait_for_usage(read: Awaitable[T]) -> T | None:
-    """Return what comes after the end of an answer, None where it is late or fails: the answer is complete."""
+async def wait_for_usage(read: Awaitable[T], until: float) -> T | None:
+    """Return what comes after the end of an answer, None where it is late or fails: the answer is complete.
+
+    ``until``: by the event loop's clock, for all that comes: a service may send comments for ever.
+    """
     try:
-        return await asyncio.wait_for(read, _USAGE_S)
+        async with asyncio.timeout_at(until):
+            return await read
     except Exception:  # noqa: BLE001 - whatever failed
         return None
 

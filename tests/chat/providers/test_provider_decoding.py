@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.providers import decoding
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.connections import Connection, build_client
-from chat.providers.decoding import MAX_EVENT_BYTES, BodyParser, read_usage
+from chat.providers.decoding import BodyParser, read_usage
 from chat.providers.openai_chat import OTHER_THINKING, ChatDecoder, OpenAIChatProvider
 from chat.providers.openai_http import SLICE_BYTES
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
@@ -53,10 +54,13 @@ def test_any_cutting_gives_the_same_events(line_end, cuts):
     assert events(*(data[start:end] for start, end in pairwise(places))) == PAYLOADS
 
 
-@pytest.mark.parametrize("piece", [b"data: " + b"x" * 100_000, b"data: " + b"x" * 100_000 + b"\n"])
-def test_event_without_end_is_refused_at_the_bound(piece):
+@pytest.mark.parametrize(
+    "piece", [b"data: " + b"x" * 100_000, b"data: " + b"x" * 100_000 + b"\n", b"data:\n" * 100_000], ids=range(3)
+)
+def test_event_without_end_is_refused_at_the_bound(piece, monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_EVENT_BYTES", 1_000_000)
     with pytest.raises(ProviderError) as caught:
-        events(*[piece] * (MAX_EVENT_BYTES // 100_000 + 2))
+        events(*[piece] * 12)
 
     assert caught.value.code == "malformed"
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers import ProviderConfig, provider_for
+from chat.providers import ProviderConfig, openai_http, provider_for
 from chat.providers.base import ProviderRequest
 from chat.providers.connections import NO_KEY, Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
@@ -164,6 +164,25 @@ async def test_only_words_are_signs_of_life(first_s, idle_s, begins, setting, em
 
     assert (error.code, text(received)) == ("timeout", "Well" if begins else "")
     assert setting in failure_text(error, for_staff=True)
+    await client.close()
+
+
+async def test_answer_ends_though_comments_follow_it_for_ever(monkeypatch):
+    monkeypatch.setattr(openai_http, "_USAGE_S", 0.3)
+
+    async def drip():
+        yield sse({"content": "So it is."}) + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+        while True:
+            yield b": keep-alive\n\n"
+            await asyncio.sleep(0.01)
+
+    client = _client(httpx2.Response(200, content=drip(), headers={"content-type": "text/event-stream"}))
+    async with asyncio.timeout(30):
+        received = await answer(
+            OpenAIChatProvider(Connection("http://models.example", "k"), "m", client=client), REQUEST
+        )
+
+    assert text(received) == "So it is."
     await client.close()
 
 
