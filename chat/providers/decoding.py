@@ -368,10 +368,11 @@ def split_values(text: bytes) -> list[bytes]:
 
 
 def with_type(payload: bytes, name: bytes) -> bytes:
-    """Return an object with the name of its event as the first ``type``, so that one of its own, read later, wins."""
+    """Return an object with the name of its event as ``type``, unless it repeats the name. One of its own wins."""
     inner = payload.strip().removeprefix(b"{").lstrip()
-    if not payload.lstrip().startswith(b"{"):
+    if b'"%b"' % name in payload or not payload.lstrip().startswith(b"{"):
         return payload
+    # As the first, so that one of its own is read later.
     return b'{"type":' + msgspec.json.encode(name.decode("utf-8", "replace")) + (b"," if inner != b"}" else b"") + inner
 
 

@@ -197,7 +197,8 @@ class TurnRun:
             logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
         except Exception as error:
             # Nothing that a model service or a limit ended.
-            status, fields = "errored", {"error_code": "missing_key" if lacks_key(error) else "internal"}
+            fields = {"error_code": "missing_key"} if lacks_key(error) else {"error_code": "internal"}
+            status = "errored"
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
