@@ -182,6 +182,12 @@ def test_open_blocks_hide_the_rest():
         ("a <REDACTED>b <REDACTED>c</REDACTED> d", "a [redacted]"),
         ("<REDACTED>a</REDACTED> b <REDACTED>c</REDACTED> d", "[redacted] b [redacted] d"),
         ("a </REDACTED> b <redacted-x> c", "a </REDACTED> b <redacted-x> c"),
+        ("TOKEN=<redacted>\nPORT=80", "TOKEN=<redacted>\nPORT=80"),
+        ('{"token": "<redacted>", "port": 80}', '{"token": "<redacted>", "port": 80}'),
+        ("Replace `<redacted>` by yours.", "Replace `<redacted>` by yours."),
+        ("TOKEN=<redacted>b</redacted> c", "TOKEN=[redacted] c"),
+        ('"<redacted>b" c</redacted> d', '"[redacted] d'),
+        ('"<REDACTED>" b', '"[redacted]'),
     ],
 )
 def test_outermost_redacted_section_hides_all_of_it(text, shown):
