@@ -19,6 +19,7 @@ from chat.providers.errors import Endpoint, cut_off, failure_from_status, failur
 from chat.providers.model_listing import limit_of, listed_models
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.base import WireFormat
+from reasoning.stream.normalizer import NATIVE_FIELDS
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -270,8 +271,7 @@ class OpenAIService:
             # Whether the request holds earlier thinking, in either API's form.
             sent = [*(body.get("messages") or ()), *(body.get("input") or ())]
             replays = any(
-                one.get("type") == "reasoning"
-                or not one.keys().isdisjoint({"reasoning_content", "reasoning", "thinking"})
+                one.get("type") == "reasoning" or not one.keys().isdisjoint(NATIVE_FIELDS)
                 for one in sent
                 if isinstance(one, Mapping)
             )

@@ -64,6 +64,7 @@ class AiohttpTransport(AsyncBaseTransport):
             auto_decompress=False,
         )
         timeout = request.extensions["timeout"]
+        # aiohttp's ``connect`` is the wait for a free connection, with the one that is made then.
         response = await session.request(
             request.method,
             str(request.url),

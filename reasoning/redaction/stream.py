@@ -185,7 +185,7 @@ class StreamRedactor:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closers:
             return self._drop_block()
-        self._scan(is_word_end=is_final or is_word_end)
+        self._search_whole_words(is_word_end=is_final or is_word_end)
         plain_end, windows = self._next_windows(is_final=is_final)
         if plain_end:
             self._emit(out, self._consume(plain_end))
@@ -199,15 +199,15 @@ class StreamRedactor:
             return True
         return False
 
-    def _scan(self, *, is_word_end: bool) -> None:
+    def _search_whole_words(self, *, is_word_end: bool) -> None:
         """Look for triggers in the words that are complete, up to one that is too long to hold."""
         last_break = _LAST_BREAK.match(self._held, self._searched)
         end = len(self._held) if is_word_end else last_break.end() if last_break else 0
         if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, self._searched)):
             end = min(end, long_word.start())
-        self._search(end)
+        self._search_up_to(end)
 
-    def _search(self, end: int) -> None:
+    def _search_up_to(self, end: int) -> None:
         """Look for triggers in the held text up to ``end``, or up to where a block may begin."""
         if end <= self._searched or self._is_before_block:
             return
@@ -350,7 +350,7 @@ class StreamRedactor:
     def _release_overlong(self, out: list[str]) -> None:
         """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
         if BLOCK_HINT.search(self._held, self._searched, MAX_HELD):
-            self._search(MAX_HELD)
+            self._search_up_to(MAX_HELD)
         if self._is_before_block and self._searched <= MAX_HELD:
             return  # all windows end at the block
         text = self._held[:MAX_HELD]
