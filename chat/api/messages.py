@@ -7,7 +7,7 @@ import re
 import uuid
 import weakref
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,6 +53,7 @@ logger = logging.getLogger(__name__)
 MAX_LISTED_TURNS = 100  # 200 messages
 MAX_WAITING = 50  # requests of a user in this process, each with a thread
 waiting: Counter[int] = Counter()  # by user
+DECISION_FIELDS = ("decision", "digest", "answers")
 IDEMPOTENCY_KEY = "Idempotency-Key"
 _KEY = re.compile(rf"[!-~]{{1,{CLIENT_ID_CHARS}}}")
 
@@ -140,7 +141,7 @@ async def decide(
     turn = await found.turns.filter(pk=turn_id).afirst()
     if turn is None:
         raise ApiError(404, "not_found", _("There is no such message in this conversation."))
-    return await _decide(request, turn, call_id)
+    return await _decide(turn, call_id, read_body(request, DECISION_FIELDS))
 
 
 @endpoint("POST")
@@ -149,14 +150,17 @@ async def decide_in_chat(
 ) -> HttpResponseBase:
     """Decide on the tool call that waits in a conversation, as ``decide`` does."""
     found = await get_conversation(person, conversation_id)
-    turn = await found.turns.filter(status=Turn.Status.RUNNING, waiting_call=call_id.replace("\x00", "")).afirst()
-    if turn is None:
+    body = read_body(request, DECISION_FIELDS)
+    waiting = found.turns.filter(status=Turn.Status.RUNNING, waiting_call=call_id.replace("\x00", ""))
+    turns = [turn async for turn in waiting]
+    if not turns:
         raise ApiError(409, "not_waiting", _("This tool call doesn’t wait for a decision any more."))
-    return await _decide(request, turn, call_id)
+    # Of two that are compared, both may wait under one id.
+    turn = next((turn for turn in turns if turn.waiting_digest == body.get("digest")), turns[0])
+    return await _decide(turn, call_id, body)
 
 
-async def _decide(request: HttpRequest, turn: Turn, call_id: str) -> HttpResponseBase:
-    body = read_body(request, ("decision", "digest", "answers"))
+async def _decide(turn: Turn, call_id: str, body: Mapping[str, Any]) -> HttpResponseBase:
     given = Given(values=body.get("answers", {}))
     await turn_manager.decide(turn, call_id, body.get("decision"), body.get("digest"), given)
     return HttpResponse(status=204)
