@@ -88,11 +88,14 @@ _PARTS = {
     "ppt/presentation.xml": PPTX,
     "META-INF/container.xml": EPUB,
 }
+_ZIP_ENTRY = b"PK\x01\x02"
+MAX_ZIP_ENTRIES = 20_000  # of a document: a book has some hundreds
 _PDF_START = b"%PDF-"
 MAX_PDF_OFFSET = 1_024  # as much may be in front of it, as viewers allow
 _PDF_OBJECT = re.compile(rb"\d \d+ obj\b")
-_SVG_START = re.compile(
-    r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*(?:<!DOCTYPE svg\b|<svg\b)", re.DOTALL | re.IGNORECASE
+_SVG_START = re.compile(  # possessive: a run of comments can be divided in one way only
+    r"\s*+(?:<\?xml[^>]{0,200}+>\s*+)?+(?:<!--(?:(?!-->).){0,2000}+-->\s*+)*+(?:<!DOCTYPE svg\b|<svg\b)",
+    re.DOTALL | re.IGNORECASE,
 )
 _HTML_START = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _EML_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+\r?\n")  # header lines
@@ -141,6 +144,9 @@ def media_type_of(name: str, content: bytes) -> str | None:
 
 def archived_type(content: bytes) -> str | None:
     """Return the media type of a document that is a ZIP archive, by a part that only its kind has."""
+    # Counted before the directory is read, which takes time and memory for each entry.
+    if content.count(_ZIP_ENTRY) > MAX_ZIP_ENTRIES:
+        return None
     try:
         with ZipFile(io.BytesIO(content)) as archive:
             names = set(archive.namelist())

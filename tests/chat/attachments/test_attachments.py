@@ -54,6 +54,10 @@ def test_type_and_text_come_from_the_content(alice, conversation, name, content,
         assert attachments.text_of(stored) == text
 
 
+def test_text_that_begins_with_many_comments_is_read_at_once(alice, conversation):
+    assert attach(conversation, "notes.txt", b"<!-- a -->\n" * 150 + b"<p>End.").media_type == "text/plain"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "code", "words"),
     [
@@ -63,6 +67,7 @@ def test_type_and_text_come_from_the_content(alice, conversation, name, content,
         ("blank.txt", b" \n ", "empty_file", "blank.txt has no text that can be read."),
         ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "unsupported_type", "drawing.svg is an SVG"),
         ("named.txt", b'<?xml version="1.0"?>\n<svg><path/></svg>', "unsupported_type", "named.txt is an SVG drawing"),
+        ("noted.txt", b"<!-- a -->\n" * 60 + b"<svg><path/></svg>", "unsupported_type", "noted.txt is an SVG drawing"),
         ("scan.pdf", make_pdf(""), "scan_file", "scan.pdf has no text layer: it is a scan."),
         ("locked.pdf", make_pdf("Text", password="secret"), "encrypted_file", "locked.pdf is protected by a password"),
         ("broken.pdf", b"%PDF-1.7 nothing else", "unreadable_file", "broken.pdf is damaged"),
