@@ -39,8 +39,9 @@ def read_librechat(form: Mapping[str, Any]) -> ExportedConversation:
     at = time_of(form.get("createdAt"))
     found = ExportedConversation(id=as_text(form.get("conversationId")), title=title, at=at)
     options = as_dict(form.get("options"))
+    listed = as_list(form.get("messagesTree")) or as_list(form.get("messages"))
     # Read in the order of the file, without recursion: a long conversation is nested as deeply.
-    open_messages = [(message, _ROOT) for message in reversed(form.get("messagesTree") or form["messages"])]
+    open_messages = [(message, _ROOT) for message in reversed(listed)]
     while open_messages:
         message, above = as_dict((top := open_messages.pop())[0]), top[1]
         key = as_text(message.get("messageId")) or f"#{len(found.messages)}"

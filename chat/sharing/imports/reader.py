@@ -221,22 +221,30 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
                 text = raw.decode(detect_encoding(raw) or "utf-8", "replace")
             # Control characters in strings are no reason to refuse a conversation.
             found = read_conversation(json.loads(text, strict=False))
-    except (ValueError, RecursionError):
+    except (TooSlowError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001 - whatever is odd in one conversation, the others are read
         connection.send(Skipped(_("Cut off or damaged"), name))
         return False
     if found is None:
         connection.send(Skipped(_("No export of %(products)s") % {"products": product_names()}, name))
         return False
     title = storable(found.title)
-    if not any(message.text.strip() for message in found.messages):
+    if not any(message.text.strip() for message in found.messages if message.side != "none"):
         connection.send(Skipped(_("No text"), shown_name(title) or name))
         return False
 
     # 2. Read its texts, if they are wanted.
     connection.send(Found(name, title, import_id_of(found, raw), found.first_answer))
     if connection.recv():
-        with limit_time():
-            turns, is_shortened = imported_turns(found, limits)
+        try:
+            with limit_time():
+                turns, is_shortened = imported_turns(found, limits)
+        except (TooSlowError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001 - as above
+            connection.send(Skipped(_("Cut off or damaged"), shown_name(title) or name))
+            return False
         connection.send(FoundTurns(turns, is_shortened, {kind: n for kind, n in found.left_out.items() if n}))
     return True
 

@@ -211,7 +211,7 @@ def import_files(run: ConversationImport, files: Sequence[Upload], report: Repor
                 case Found() as found:
                     if not save_progress(run, report):
                         return
-                    import_conversation(run.owner, connection, found, report, ends_at)
+                    import_conversation(run, connection, found, report, ends_at)
                 case Skipped(reason, name):
                     report.skip(reason, name)
                 case RefusedUpload(reason):
@@ -245,9 +245,10 @@ def receive(connection: Connection[Any, Any], ends_at: float) -> object:
 
 
 def import_conversation(
-    person: User, connection: Connection[Any, Any], found: Found, report: Report, ends_at: float
+    run: ConversationImport, connection: Connection[Any, Any], found: Found, report: Report, ends_at: float
 ) -> None:
     """Store one conversation, unless it is here already."""
+    person = run.owner
     title = masked_name(found.title, MAX_TITLE_CHARS)
     name = title or found.name
     is_here = Q(import_id=found.import_id)
@@ -266,8 +267,13 @@ def import_conversation(
         report.skip(sent.reason if isinstance(sent, Skipped) else "", name)
         return
     turns = [EndedTurn(*turn) for turn in sent.turns]
+    if not any(turn.is_active for turn in turns):
+        report.skip(_("No text"), name)
+        return
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person.pk)  # the same file may be uploaded twice at once
+        if not ConversationImport.objects.filter(pk=run.pk, owner__is_active=True).exists():
+            return  # all conversations were deleted meanwhile
         if same.exists():
             report.skip(_("Here already"), name)
             return

@@ -111,6 +111,42 @@ def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice):
     call_command("audit_storage")
 
 
+def test_import_stores_nothing_of_a_conversation_that_is_read_while_all_are_deleted(alice, monkeypatch):
+    client, receive = client_of(alice), imports.receive
+
+    def delete_and_receive(*args: Any) -> object:
+        received = receive(*args)
+        if isinstance(received, imports.FoundTurns):
+            client.post("/data/delete-conversations/", {"confirm": "on"})
+        return received
+
+    monkeypatch.setattr(imports, "receive", delete_and_receive)
+    upload(client, [chatgpt()])
+
+    assert not Conversation.all_objects.filter(owner=alice).exists()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"title": "Odd", "messagesTree": []},
+        {"title": "Odd", "messagesTree": [], "messages": None},
+        {
+            "chat": {
+                "title": "Odd",
+                "history": {"messages": {"1": {"id": "1", "role": "system", "content": "Be brief."}}},
+            }
+        },
+    ],
+    ids=["no messages", "null", "instructions alone"],
+)
+def test_odd_conversation_hides_no_other(alice, odd):
+    page = upload(client_of(alice), [odd], [chatgpt()])
+
+    assert [conversation.title for conversation in alice.conversations.all()] == ["Ferry times"]
+    assert "Something went wrong" not in page.text
+
+
 @pytest.mark.slow
 def test_repeated_import_skips_what_is_here(alice, bob):
     client = client_of(alice)
