@@ -18,6 +18,9 @@ from twisted.protocols.policies import ProtocolWrapper, TimeoutMixin, WrappingFa
 UPLOAD_PATH = b"/admin/filings/filing/add/"
 IMPORT_PATH = b"/data/import/"
 ATTACH_PATH = re.compile(rb"/chats/[0-9a-f-]{32,36}/(attachments|messages)/")
+DOCUMENTS_PATH = re.compile(
+    rb"(?:/documents/collections/[0-9a-f-]{32,36}/|/api/documents/collections/[^/]+/documents/?)"
+)
 FORM_BYTES = 1024**2  # beside the files of a form: boundaries, and a text that is escaped
 MAX_UPLOAD_BYTES = 32 * 1024**2  # filings, as in deploy/nginx.conf
 MAX_ANONYMOUS_BYTES = 64 * 1024  # without a session or a token there is only the sign-in to send
@@ -112,6 +115,8 @@ def limit_of(head: bytes) -> int:
         return MAX_UPLOAD_BYTES
     if path == IMPORT_PATH:
         return int(settings.IMPORT_MAX_BYTES) + FORM_BYTES
+    if DOCUMENTS_PATH.fullmatch(path):
+        return int(settings.DOCUMENT_MAX_BYTES) + FORM_BYTES
     if found := ATTACH_PATH.fullmatch(path):
         files = 1 if found[1] == b"attachments" else settings.ATTACHMENTS_PER_MESSAGE
         return FORM_BYTES + max(files * settings.ATTACHMENT_MAX_BYTES, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)

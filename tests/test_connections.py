@@ -68,6 +68,9 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
         (f"/chats/{'0' * 32}/attachments/", (SESSION,), MB + 10_000_000),
         (f"/chats/{'0' * 32}/messages/", (SESSION,), MB + 50_000_000),
         (f"/chats/{'0' * 32}/messages/", (), 64 * 1024),
+        (f"/documents/collections/{'0' * 32}/", (SESSION,), MB + 50_000_000),
+        (f"/api/documents/collections/{'0' * 32}/documents", (TOKEN,), MB + 50_000_000),
+        (f"/api/documents/collections/{'0' * 32}/documents/", (SESSION,), MB + 50_000_000),
     ],
 )
 def test_long_body_is_refused_before_it_comes(connection, path, headers, allowed):

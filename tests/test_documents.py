@@ -109,7 +109,10 @@ def test_proxy_takes_large_bodies_at_the_addresses_of_uploads_only():
     chat = "/chats/6b1c0f0e-3a52-4f57-9d0b-0d5a2c0f6a11"
 
     assert streamed == large
-    for path in ("/data/import/", "/admin/filings/filing/add/", f"{chat}/attachments/", f"{chat}/messages/"):
+    collection = "/documents/collections/6b1c0f0e-3a52-4f57-9d0b-0d5a2c0f6a11"
+    documents = (f"{collection}/", f"/api{collection}/documents", f"/api{collection}/documents/")
+    forms = (f"{chat}/attachments/", f"{chat}/messages/", *documents)
+    for path in ("/data/import/", "/admin/filings/filing/add/", *forms):
         assert re.match(uploads, path)
         assert 3 * 1024**2 < limit_of(f"POST {path} HTTP/1.1\r\nCookie: sessionid=x\r\n\r\n".encode()) <= 52 * 1024**2
     for path in ("/", "/accounts/login/", f"{chat}/", f"/api{chat}/messages/"):
