@@ -88,6 +88,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._budget = FrameBudget()
         self._reveal_open: Callable[[], Awaitable[list[str]]] | None = None  # what came last of an open scratchpad
 
+    async def __call__(self, *connection: Any) -> None:
+        """Serve the socket, then leave everything: also where daphne cancels this, since the database is slow."""
+        try:
+            await super().__call__(*connection)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await self._stack.aclose()
+
     async def connect(self) -> None:
         await self.accept()
         user = cast("User", self.scope["user"])
@@ -122,11 +131,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.send(frame)
         self._spawn(self._follow(page, messages))
         start_checks()
-
-    async def disconnect(self, code: int) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await self._stack.aclose()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._page is None:

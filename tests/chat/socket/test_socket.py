@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from contextlib import suppress
 
 import pytest
 from channels.db import database_sync_to_async
@@ -99,11 +100,11 @@ async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_cl
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         if is_running:
-            await socket.send_to(json.dumps({"text": "First?"}))
+            await socket.send_to(text_data=json.dumps({"text": "First?"}))
             await asyncio.to_thread(upstream.wait_for, held="go")
             await frames_until(socket, '"running":true')
         await Session.objects.all().adelete()
-        await socket.send_to(json.dumps(form))
+        await socket.send_to(text_data=json.dumps(form))
         sent = [await socket.receive_output(timeout=30)]
         while sent[-1]["type"] != "websocket.close":
             sent.append(await socket.receive_output(timeout=30))
@@ -164,7 +165,7 @@ async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(alice, conve
         await frames_until(other, "running")
         await frames_until(socket, "running")
         for number in range(1000):
-            await socket.send_to(json.dumps({"action": "close", "part": "thinking", "id": str(number)}))
+            await socket.send_to(text_data=json.dumps({"action": "close", "part": "thinking", "id": str(number)}))
 
         sent = [await socket.receive_output(timeout=30) for _each in range(2)]
         await other.send_to("{")
@@ -182,7 +183,7 @@ async def test_longer_frames_count_for_more(alice, conversation, settings, monke
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         for _each in range(8):
-            await socket.send_to(long)
+            await socket.send_to(text_data=long)
 
         assert "Too many messages at once" in await socket.receive_from(timeout=30)
 
@@ -210,12 +211,12 @@ async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(upstre
             outage.setattr(layer, name, getattr(redis_down, name))
         async with socket_of(conversation, alice) as socket:
             await frames_until(socket, '"live":false')
-            await socket.send_to(json.dumps({"text": "Why?"}))
+            await socket.send_to(text_data=json.dumps({"text": "Why?"}))
             await frames_until(socket, "Found in the database.")
 
             outage.undo()
             await frames_until(socket, '"live":true')
-            await socket.send_to(json.dumps({"text": "And?"}))
+            await socket.send_to(text_data=json.dumps({"text": "And?"}))
             await frames_until(socket, "Found live.")
 
 
@@ -265,6 +266,26 @@ async def test_page_that_can_receive_no_more_events_is_closed(alice, conversatio
     assert closed == {"type": "websocket.close", "code": consumer.BROKEN}
 
 
+async def test_socket_that_daphne_cancels_leaves_no_page(alice, conversation, monkeypatch):
+    reached = asyncio.Event()
+
+    async def slow(*_arguments, **_options):
+        reached.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(consumer.ConversationConsumer.manager, "submit", slow)
+    with suppress(asyncio.CancelledError):  # the client of the test raises it as well
+        async with socket_of(conversation, alice) as socket:
+            await frames_until(socket, "running")
+            await socket.send_to(text_data='{"text": "Why?"}')
+            await asyncio.wait_for(reached.wait(), 30)
+            socket.future.cancel()
+            await asyncio.wait({socket.future}, timeout=30)
+
+    assert consumer.open_pages == {}
+    assert get_channel_layer().groups == {}
+
+
 async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(alice, conversation, settings):
     settings.MESSAGE_MAX_CHARS = 5
     errors = {
@@ -281,7 +302,7 @@ async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(alice, con
 
     async with socket_of(conversation, alice) as socket:
         for sent in errors:
-            await socket.send_to(sent)
+            await socket.send_to(text_data=sent)
             assert errors[sent] in (await frames_until(socket, "composer-error"))[-1]
 
 
@@ -292,7 +313,7 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(upstream, alice
     upstream.script([{"reasoning": texts, "content": f"{texts}\n\n{texts}", "chunk": 7, "faults": hold(30)}])
     client = await owner_of(conversation)
     async with socket_of(conversation, alice) as socket:
-        await socket.send_to(json.dumps({"text": f"question {HOSTILE}", "id": "one", "unknown": 1}))
+        await socket.send_to(text_data=json.dumps({"text": f"question {HOSTILE}", "id": "one", "unknown": 1}))
         frames = await frames_until(socket, '"running":true')
         turn = await conversation.turns.aget()
         for sent, seen in [
@@ -301,7 +322,7 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(upstream, alice
             ({"action": "dance", "id": HOSTILE}, "no such action"),
             ({"text": f"/set {HOSTILE}", "id": "two"}, "composer-error"),
         ]:
-            await socket.send_to(json.dumps(sent))
+            await socket.send_to(text_data=json.dumps(sent))
             frames += await frames_until(socket, seen)
         for address, form, seen in [
             ("manage", {"do": "rename", "title": f"title {HOSTILE}"}, r"title \u003cimg"),
@@ -340,7 +361,7 @@ async def test_closing_the_page_does_not_stop_the_turn(upstream, alice, conversa
     upstream.script([{"content": "a b c", "chunk": "word", "faults": hold()}])
 
     async with socket_of(conversation, alice) as socket:
-        await socket.send_to(json.dumps({"text": "Go"}))
+        await socket.send_to(text_data=json.dumps({"text": "Go"}))
         await frames_until(socket, '"running":true')
     async with socket_of(conversation, alice) as again:
         upstream.release("go")
