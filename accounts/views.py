@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, PasswordChangeView, redirect_to_login
+from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
@@ -100,7 +101,13 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     form = SignUpForm(request.POST or None, address=request.META.get("REMOTE_ADDR", ""))
     if not form.is_valid():
         return render(request, "accounts/signup.html", {"form": form}, status=429 if is_throttled(form) else 200)
-    login(request, form.save(), backend="django.contrib.auth.backends.ModelBackend")
+    try:
+        with transaction.atomic():
+            person = form.save()
+    except IntegrityError:  # two requests at once, such as a double click
+        form.add_error("username", User._meta.get_field("username").error_messages["unique"])
+        return render(request, "accounts/signup.html", {"form": form})
+    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
     return redirect(settings.LOGIN_REDIRECT_URL)
 
 

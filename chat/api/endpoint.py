@@ -46,7 +46,7 @@ RETRY_AFTER_S = 5  # where nobody says how long to wait
 STATUS_OF = {
     **{"not_compared": 409, "not_waiting": 409, "changed_call": 409, "turn_running": 409, "restarting": 503},
     **{"too_many_chats": 429, "too_many_turns": 429, "too_many_uploads": 429},
-    **{"too_large": 413, "unsupported_type": 415, "unknown_collection": 404},
+    **{"too_large": 413, "unsupported_type": 415, "unknown_collection": 404, "not_found": 404},
     **{"too_many": 409, "quota": 409, "too_many_collections": 409},
 }
 # The same request may succeed later.

@@ -136,7 +136,7 @@ def delete_all(person: User) -> int:
     ConversationImport.objects.filter(owner=person).delete()  # ends one that runs, and its report has titles
     # As if deleted long ago: nothing offers to undo it, and the next purge deletes the rows.
     count = count_begun(person)
-    person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
+    Conversation.all_objects.filter(owner=person).update(deleted_at=timezone.now() - UNDO_FOR)
     publish_viewer_change(person.pk)
     return count
 
@@ -179,9 +179,11 @@ def deleted_at_once(conversation: Conversation) -> QuerySet[Conversation]:
 
 @contextmanager
 def refusals_in_words() -> Iterator[None]:
-    """Raise InvalidInputError where the log refuses a change of branches."""
+    """Raise InvalidInputError where the log refuses a change, or its conversation was deleted meanwhile."""
     try:
         yield
+    except Conversation.DoesNotExist as gone:
+        raise InvalidInputError("not_found", _("This conversation was deleted.")) from gone
     except eventlog.TurnRunningError as running:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first.")) from running
     except eventlog.InactiveBranchError as inactive:

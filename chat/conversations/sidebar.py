@@ -102,7 +102,7 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     """Return the page of the list that follows this conversation."""
     last = person.conversations.filter(pk=after).first()
     if last is None:
-        return newest(person)
+        return Sidebar(())  # it was deleted meanwhile: what follows it isn't known
     listed = listed_conversations(person).filter(is_pinned=False, project=None)
     groups, older_url = group_page(page_after(listed, last), reverse("chat:conversations"))
     if groups and groups[0].label == day_label(last, timezone.localdate()):
@@ -114,6 +114,8 @@ def read_archive(person: User, after: uuid.UUID | None, *, deleted: object = Non
     """Return a page of the archived conversations; ``deleted`` as for ``newest``."""
     listed = listed_conversations(person, is_archived=True)
     last = listed.filter(pk=after).first() if after else None
+    if after and last is None:
+        return Sidebar(())
     undo = actions.find_deleted(person, deleted) if deleted else None
     return Sidebar(*group_page(page_after(listed, last), reverse("chat:archived")), undo=undo)
 
@@ -122,6 +124,8 @@ def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:
     """Return a page of the conversations of a project."""
     listed = listed_conversations(project.owner).filter(project=project)
     last = listed.filter(pk=after).first() if after else None
+    if after and last is None:
+        return Sidebar(())
     return Sidebar(*group_page(page_after(listed, last), project.get_absolute_url()))
 
 

@@ -65,6 +65,8 @@ def delete(turn: Turn) -> None:
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     if turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunningError(str(turn.conversation_id))
+    if not turns.filter(pk=turn.pk, deleted_at=None).exists():
+        return  # by another page, while this one waited for the lock
     is_shown = turns.filter(pk=turn.pk, is_active=True).exists() and not turn.compared_with_id
     place = [pk for answers in versions([turn])[turn.pk] for pk in answers] if is_shown else [turn.pk]
     turns.filter(pk__in=_pair(turn)).update(is_active=False, deleted_at=timezone.now())
@@ -81,7 +83,8 @@ def restore(turn: Turn) -> None:
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     asked_since = turns.filter(is_active=True, started_at__gt=turn.deleted_at)
-    if not turns.filter(pk__in=_pair(turn), deleted_at__isnull=False).update(deleted_at=None):
+    has_text = Event.objects.filter(turn=turn).exclude(public={})  # it may be purged meanwhile
+    if not (has_text.exists() and turns.filter(pk__in=_pair(turn), deleted_at__isnull=False).update(deleted_at=None)):
         return
     _renumber_below(turn, 1)
     if not asked_since.exists():
@@ -101,6 +104,9 @@ def purge_deleted(before: datetime) -> None:
     has_text = Exists(Event.objects.filter(turn=OuterRef("pk")).exclude(public={}))
     for turn in Turn.objects.filter(has_text, deleted_at__lt=before):
         with transaction.atomic():
+            Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
+            if not Turn.objects.filter(pk=turn.pk, deleted_at__lt=before).exists():
+                continue  # it was restored meanwhile
             asked = turn.events.filter(type=UserMessage.type).values_list("public__attachments", flat=True)
             files = [file["id"] for listed in asked for file in listed or ()]
             # The title is indexed with the first event, which stays without its text.

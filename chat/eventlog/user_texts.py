@@ -35,7 +35,7 @@ def _by_turn(conversation_id: uuid.UUID) -> Iterator[tuple[uuid.UUID, UserText]]
     sent = attachments.fitting(listed, attachments.SENT_TEXT_CHARS, lambda file: file.chars)
     files = attachments.texts_of(sent) if sent else {}
     for turn, public in rows:
-        text = text.then(str(public["text"]))
+        text = text.then(str(public.get("text", "")))  # that of a deleted message is gone
         for file in public.get("attachments", ()):
             text = text.then(files.get(file["id"], ""))
         yield turn, text

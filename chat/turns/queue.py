@@ -86,9 +86,8 @@ def submit(
     ``replaces``: the turn in whose place to ask it. ``authorize`` is called with the owner of the conversation, and
     raises where nothing may be stored. ``prepare`` is called with the locked conversation before its turn starts: what
     it changes there counts for this turn, and for nothing where the message is refused or a repeat. Raises
-    Conversation.DoesNotExist and InvalidInputError:
-    ``turn_running`` where it may not be queued, ``queue_full``, ``too_many_turns``, ``not_selected``,
-    ``unknown_attachment``.
+    InvalidInputError: ``not_found`` where the conversation was deleted, ``turn_running`` where it may not be queued,
+    ``queue_full``, ``too_many_turns``, ``not_selected``, ``unknown_attachment``.
     """
     try:
         with refusals_in_words():
@@ -99,9 +98,6 @@ def submit(
         if duplicate := find_duplicate(conversation_id, message.client_id):
             return duplicate
         raise
-    except UnknownAttachmentError as error:
-        words = _("attachments: a file is not there any more. Attach it again.")
-        raise InvalidInputError("unknown_attachment", words, field="attachments") from error
     if done.started is None:
         return done
     # Here, and not as the first thing that the turn does: the database's thread would have other questions to store
@@ -295,11 +291,20 @@ def start_next(conversation_id: uuid.UUID) -> StartedTurn | None:
     if position.has_running or not position.has_queued:
         return None
     for queued in QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD):
-        queued.delete()
+        attached = tuple(uuid.UUID(file["id"]) for file in queued.attachments)
         # Sent twice at the same moment, it may have become a turn: it would be refused for ever, and block the others.
-        if not (queued.client_id and conversation.turns.filter(client_id=queued.client_id).exists()):
-            attached = tuple(uuid.UUID(file["id"]) for file in queued.attachments)
-            return start_turn(conversation, Message(queued.text, queued.client_id, attached), position)
+        is_repeat = queued.client_id and conversation.turns.filter(client_id=queued.client_id).exists()
+        try:
+            with transaction.atomic():
+                message = Message(queued.text, queued.client_id, attached)
+                started = None if is_repeat else start_turn(conversation, message, position)
+                queued.delete()  # only now: until then it keeps its files
+        except UnknownAttachmentError:  # its user decides what to do without the file
+            queued.priority = HELD
+            queued.save(update_fields=["priority"])
+            continue
+        if started:
+            return started
     return None
 
 
@@ -321,7 +326,8 @@ def change(conversation_id: uuid.UUID, message_id: int, action: object, text: ob
     action or text.
     """
     # The lock orders this and the start of the next turn.
-    conversation = eventlog.lock_conversation(conversation_id)
+    with refusals_in_words():
+        conversation = eventlog.lock_conversation(conversation_id)
     found = QueuedMessage.objects.filter(pk=message_id, conversation=conversation)
     match action:
         case "remove":

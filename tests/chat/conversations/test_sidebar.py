@@ -91,6 +91,15 @@ def test_older_ones_come_a_page_at_a_time_each_once(alice, signed_in):
     assert b"Older" not in answer.content
 
 
+def test_nothing_follows_a_conversation_that_was_deleted_meanwhile(alice, signed_in):
+    for number in range(sidebar.PAGE_SIZE + 3):
+        make(alice, f"n{number}", days_ago=400 + number / 100_000)
+    older_url = sidebar.newest(alice).older_url
+    actions.delete(alice.conversations.get(title=f"n{sidebar.PAGE_SIZE - 1}"))
+
+    assert links(signed_in.get(older_url, headers=HTMX)) == []
+
+
 def test_search_finds_as_a_page_and_as_a_part(alice, signed_in):
     conversation = make(alice, "Ferry timetable")
     make(alice, "Turbines")

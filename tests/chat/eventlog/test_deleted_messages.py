@@ -12,7 +12,7 @@ from chat import eventlog
 from chat.conversations import actions
 from chat.eventlog import attachments, branches
 from chat.eventlog.link_tokens import token_of
-from chat.models import Attachment, Event, Turn
+from chat.models import Attachment, Event, QueuedMessage, StoredCard, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from chat.turns import queue
@@ -276,15 +276,67 @@ def test_conversation_is_found_by_its_title_after_a_purge(alice, talk):
 @pytest.mark.parametrize("questions", [1, 3])
 def test_conversation_opens_after_its_first_question_is_purged(alice, conversation, questions):
     for number in range(questions):
-        make_turn(conversation, question=f"Question {number}?", answer="Yes.")
+        make_turn(conversation, question=f"Question {number}?", answer="Yes: https://example.org/a?q=question")
     delete(alice, conversation.turns.get(number=1))
     Turn.objects.update(deleted_at=F("deleted_at") - timedelta(minutes=5))
     actions.purge()
+    StoredCard.objects.all().delete()  # as a new version does
 
     assert client_of(alice).get(f"/chats/{conversation.pk}/").status_code == 200
     assert [event.text for event in eventlog.history(conversation.pk) if isinstance(event, UserMessage)] == [
         f"Question {number}?" for number in range(1, questions)
     ]
+
+
+def test_message_that_two_pages_delete_is_deleted_once(alice, talk):
+    turn = second_of(talk)
+    other_page = second_of(talk)  # has read it before the first one deletes it
+
+    branches.delete(turn)
+    branches.delete(other_page)
+
+    assert list(talk.turns.filter(is_active=True).order_by("number").values_list("number", flat=True)) == [1, 2]
+    branches.restore(Turn.objects.get(pk=turn.pk))
+    assert list(talk.turns.filter(is_active=True).order_by("number").values_list("number", flat=True)) == [1, 2, 3]
+
+
+def test_purged_message_is_not_restored(alice, talk):
+    turn = second_of(talk)
+    delete(alice, turn)
+    Turn.objects.filter(pk=turn.pk).update(deleted_at=timezone.now() - timedelta(minutes=5))
+    late = Turn.objects.get(pk=turn.pk)  # as a page has read it that waits for the lock
+    actions.purge()
+
+    branches.restore(late)
+
+    assert not Turn.objects.filter(pk=turn.pk, deleted_at=None).exists()
+
+
+def test_queued_message_keeps_the_file_that_a_deleted_one_had_too(alice, conversation):
+    stored = attach(conversation, "notes.txt", b"notes")
+    first = open_turn(conversation.pk, text="First?", attached=[stored.pk])
+    end_turn(first, [AssistantMessage(text="One.")])
+    file = {"id": stored.pk.hex, "name": "notes.txt", "media_type": "text/plain", "size": 5}
+    QueuedMessage.objects.create(conversation=conversation, text="Second?", attachments=[file])
+    delete(alice, first)
+
+    started = queue.start_next(conversation.pk)
+
+    assert started is not None
+    assert eventlog.question_of(started.turn) == "Second?"
+    assert [file.id for file in started.attachments] == [stored.pk.hex]
+
+
+def test_queued_message_whose_file_is_gone_is_held_for_its_user(alice, conversation):
+    gone = {"id": "6b1c0f0e-3a52-4f57-9d0b-0d5a2c0f6a11", "name": "notes.txt", "media_type": "text/plain", "size": 5}
+    QueuedMessage.objects.create(conversation=conversation, text="First?", attachments=[gone])
+    QueuedMessage.objects.create(conversation=conversation, text="Second?")
+
+    started = queue.start_next(conversation.pk)
+
+    assert started is not None
+    assert eventlog.question_of(started.turn) == "Second?"
+    assert QueuedMessage.objects.get().priority == queue.HELD
 
 
 def test_deleted_message_is_not_rendered_again(alice, conversation, capsys):
