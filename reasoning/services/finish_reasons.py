@@ -104,7 +104,8 @@ def read_finish_reason(name: str) -> FinishReason | None:
 
 def is_open(name: str) -> bool:
     """Say whether this is no finish reason but a word for "not yet"."""
-    return _plain(name) in _OPEN
+    plain = _plain(name)
+    return plain in _OPEN or (plain not in _BY_NAME and _GOES_ON.search(plain) is not None)
 
 
 def is_context_full(name: str) -> bool:

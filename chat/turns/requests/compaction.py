@@ -54,7 +54,7 @@ class Compactor:
         # Once for each border: the model would be sent the same text again.
         if border is not None and border not in self._tried:
             self._tried.add(border)
-            summary = await _summary(provider, target, events, border)
+            summary = await _summary(provider, target, events, border, self.chosen.thinking_format)
             compaction = self._event(events, border, summary=summary)
             accept = partial(self._accept, target, compaction, partial(is_worth_it, plan))
             is_accepted = bool(summary) and await database_sync_to_async(accept)()
@@ -95,8 +95,13 @@ class Compactor:
         logger.info("compaction", extra={"turn": self.turn.public_id, "to_seq": border, **outcome})
 
 
-async def _summary(provider: Provider, target: RequestTarget, events: Sequence[Event], border: int) -> str:
+async def _summary(
+    provider: Provider, target: RequestTarget, events: Sequence[Event], border: int, thinking_format: str
+) -> str:
     """Return the model's summary; empty where it gave none that is usable."""
     text = transcript(events, border, target, overhead_tokens=text_tokens(SUMMARISER))
-    summary = await ask_aside(provider, target, SUMMARISER, text, max_output_tokens=summary_tokens(target))
+    most = summary_tokens(target)
+    summary = await ask_aside(
+        provider, target, SUMMARISER, text, max_output_tokens=most, thinking_format=thinking_format
+    )
     return summary if len(summary) <= MAX_SUMMARY_CHARS else ""

@@ -11,6 +11,7 @@ from chat.turns.metrics import model_request
 from reasoning.deltas import Channel, RawEnd, RawFields
 from reasoning.events import UserMessage
 from reasoning.replay.plan import RequestTarget, plan_request
+from reasoning.services.thinking_formats import find_thinking_format
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import Normalizer
 
@@ -19,15 +20,27 @@ MAX_INTAKE_CHARS = 200_000  # thinking included: a summary is not worth more
 
 
 async def ask_aside(
-    provider: Provider, target: RequestTarget, instructions: str, text: str, *, max_output_tokens: int
+    provider: Provider,
+    target: RequestTarget,
+    instructions: str,
+    text: str,
+    *,
+    max_output_tokens: int,
+    thinking_format: str = "",
 ) -> str:
-    """Return the model's answer; empty where it failed, was cut off or is far too long."""
+    """Return the model's answer; empty where it failed, was cut off or is far too long.
+
+    ``thinking_format``: that of the model's profile, which else follows from the name of the model.
+    """
     target = replace(target, max_output_tokens=max_output_tokens)
     plan = plan_request([UserMessage(text=text, seq=1, turn="aside")], ReasoningSettings(enabled=False), target)
     request = ProviderRequest(
         plan.body, instructions, tools=(), conversation="", optional=plan.optional, takes_system=plan.takes_system
     )
-    normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
+    # A model that was asked not to think begins with its answer.
+    may_think = provider.starts_in_reasoning and not plan.switches_off
+    family = find_thinking_format(provider.model, thinking_format)
+    normalizer, ended = Normalizer(starts_in_reasoning=may_think, family=family), ""
     pieces: list[str] = []
     chars = 0
     try:

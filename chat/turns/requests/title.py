@@ -39,7 +39,14 @@ async def write_title(started: StartedTurn, answer: str) -> None:
             provider = await model_choice.provider(chosen)
             target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
             text = f"{started.question[:MAX_READ_CHARS]}\n\n---\n\n{answer[:MAX_READ_CHARS]}"
-            said = await ask_aside(provider, target, TITLER, text, max_output_tokens=MAX_OUTPUT_TOKENS)
+            said = await ask_aside(
+                provider,
+                target,
+                TITLER,
+                text,
+                max_output_tokens=MAX_OUTPUT_TOKENS,
+                thinking_format=chosen.thinking_format,
+            )
     except Exception:  # the title stays what it was
         logger.warning("title not written", exc_info=True, extra={"turn": turn.public_id})
         return

@@ -52,6 +52,21 @@ async def test_title_of_its_owner_is_never_replaced(upstream, conversation, sett
     assert conversation.title == "Mine"
 
 
+@pytest.mark.spec("product 33")
+async def test_thought_in_the_marks_of_a_family_is_no_title(upstream, conversation, settings):
+    settings.MODEL_TITLES, settings.OPENAI_MODEL = True, "granite-3.3-8b-instruct"
+    said = "Here is my thought process: short. Here is my response: Turbine orders"
+    upstream.script([ANSWER, titled(said), MORE], models={"granite-3.3-8b-instruct": "openai-chat"})
+
+    async with socket_of(conversation, conversation.owner) as socket:
+        await ask(conversation, "How many turbines?")
+        await frames_until(socket, "Turbine orders")
+    await ask(conversation, "And more?")
+
+    await conversation.arefresh_from_db()
+    assert conversation.title == "Turbine orders"
+
+
 @pytest.mark.parametrize("said", ["One line.\nAnd another.", "word " * 13, ""])
 async def test_title_that_is_none_is_ignored(upstream, conversation, settings, said):
     settings.MODEL_TITLES = True
