@@ -91,13 +91,14 @@ FRAGMENTS: tuple[tuple[FinishReason, str, tuple[str, ...]], ...] = (
 )
 _FRAGMENTS = tuple((reason, re.compile(pattern)) for reason, pattern, _examples in FRAGMENTS)
 # A response that goes on says so with each chunk.
-_GOES_ON = re.compile(r"^(?:not|unfinish)|progress|continu|pending|generating|running|streaming|partial|ongoing")
+_GOES_ON = re.compile(r"^unfinish|progress|continu|pending|generating|running|streaming|ongoing")
+_NOT_ENDED = re.compile(rf"^not|partial|{_GOES_ON.pattern}")  # also of what ended in its way: "not_truncated"
 
 
 def read_finish_reason(name: str) -> FinishReason | None:
     """Return our name for a service's finish reason; None for one that is not known."""
     plain = _plain(name)
-    if plain in _BY_NAME or _GOES_ON.search(plain):
+    if plain in _BY_NAME or _NOT_ENDED.search(plain):
         return _BY_NAME.get(plain)
     return next((reason for reason, pattern in _FRAGMENTS if pattern.search(plain)), None)
 

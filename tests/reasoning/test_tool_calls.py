@@ -9,7 +9,7 @@ import pytest
 from reasoning.deltas import RawEnd, RawFields
 from reasoning.events import Reasoning, ToolCall
 from reasoning.services.arguments import REPAIRS
-from reasoning.services.finish_reasons import FRAGMENTS, NAMES, read_finish_reason
+from reasoning.services.finish_reasons import FRAGMENTS, NAMES, is_open, read_finish_reason
 from reasoning.services.signatures import FIELDS, SignatureJoiner
 from reasoning.services.text_calls import CALL_MARKS
 from reasoning.services.thinking_formats import LEFTOVERS
@@ -325,6 +325,16 @@ def test_name_that_is_not_known_is_read_by_its_words(reason, name):
 @pytest.mark.parametrize("name", ["natural", "not_truncated", "generation_in_progress", "partial", "x"])
 def test_name_without_a_word_for_a_failure_is_not_known(name):
     assert read_finish_reason(name) is None
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("generating", True), ("GENERATION_IN_PROGRESS", True), ("still-streaming", True), ("not_finished", True)]
+    + [(name, False) for name in ("not_truncated", "natural", "stop", "length", "incomplete")],
+)
+def test_word_for_a_response_that_goes_on_ends_none(name, expected):
+    assert is_open(name) is expected
 
 
 def test_cost_of_a_piece_does_not_grow_with_the_thought():
