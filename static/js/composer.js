@@ -221,7 +221,8 @@ const unsentPrefix = `legible:unsent:${user}:${location.pathname}:`;
 const compare = composer?.elements.compare_model; // with which model the next question is asked, too
 
 const messages = new Map(); // client id -> { id, text, attachments, compare_model, at, names, chips, bubble, isStored }
-let returned = { id: "", text: "" }; // to the composer; sent again unchanged, it is the same message
+const nothingReturned = { id: "", text: "" };
+let returned = nothingReturned; // to the composer; sent again unchanged, it is the same message
 
 // crypto.randomUUID exists on https and localhost only.
 const newId = () =>
@@ -318,7 +319,10 @@ const sendMessage = (event) => {
 // What becomes of a message. `appears`: it comes as a card or in the queue; until then its bubble stays.
 
 const accept = ({ detail: { id, appears } }) => {
-  if (id === returned.id && textarea.value.trim() === returned.text.trim()) fire("legible:cleared");
+  if (id === returned.id) {
+    if (textarea.value.trim() === returned.text.trim()) fire("legible:cleared");
+    returned = nothingReturned; // the same text is a new question from here on
+  }
   const bubble = forget(id)?.bubble;
   if (appears) bubble?.setAttribute("data-accepted", "");
   else bubble?.remove();

@@ -231,6 +231,25 @@ def test_unsent_message_can_be_taken_back(stage, model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [server_away], indirect=True)
+def test_message_that_came_back_and_was_accepted_can_be_asked_again(stage, model):
+    model.script([plain("Here is the answer."), plain("And once more.")])
+    stage.sends_while_away()
+    stage.page.get_by_role("button", name="Take back").click()
+    stage.cable.plug_in()
+    expect(stage.demo.reconnecting).to_be_hidden()
+    stage.demo.send_button.click()
+    stage.demo.answer(0).ends()
+
+    stage.sends()
+
+    stage.demo.answer(1).ends()
+    expect(questions(stage.page)).to_have_text([TEXT, TEXT])
+    expect(unsent(stage.page)).to_have_count(0)
+    assert len(model.requests()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [server_away], indirect=True)
 def test_banner_speaks_of_an_answer_only_while_one_is_written(stage):
     stage.cable.pull()
 
