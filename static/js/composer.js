@@ -51,10 +51,14 @@ const setText = (text) => {
 // Keeps what was typed since.
 const addDraft = (text) => setText(textarea.value ? `${text}\n${textarea.value}` : text);
 
+// An input method reads these keys itself: Enter and the arrows choose from its list, Escape closes it. keyCode 229: Safari
+// ends a composition with a key that says it is not composing. In the capture phase, so that no other script acts on them.
+addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation();
+}, true);
+
 const sendOnEnter = (event) => {
-  // keyCode 229: Safari ends an IME composition with an Enter that says it is not composing.
-  const isEnter = event.key === "Enter" && !event.isComposing && event.keyCode !== 229;
-  if (!isEnter || event.shiftKey !== textarea.hasAttribute("data-enter-breaks")) return;
+  if (event.key !== "Enter" || event.shiftKey !== textarea.hasAttribute("data-enter-breaks")) return;
   event.preventDefault();
   if (textarea.value.trim()) composer.requestSubmit();
 };

@@ -163,6 +163,30 @@ def test_escape_closes_a_dialog_first_and_then_stops_the_answer(visit, connected
     second.ends("stopped")
 
 
+def test_escape_of_an_input_method_neither_discards_an_edit_nor_stops_the_answer(visit, connected, model):
+    model.script([plain("One."), reply(says(opening(), "Two "), waits("rest"), says("and three."))])
+    escapes = [{"key": "Escape", "isComposing": True}, {"key": "Escape", "keyCode": 229}]
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("First?").ends()
+
+    edited = demo.rewords(1, "にほ")
+    for escape in escapes:
+        edited.dispatch_event("keydown", escape)
+    expect(edited).to_have_value("にほ")
+    edited.press("Escape")
+    expect(edited).to_have_count(0)
+    card = demo.asks("Second?")
+    expect(card.answer).to_contain_text("Two")
+    for escape in escapes:
+        demo.composer.dispatch_event("keydown", escape)
+    sends(demo, "/help")
+    expect(command_reply(demo)).not_to_be_empty()  # a stop before it would have been carried out
+    model.release("rest")
+
+    card.ends("complete")
+
+
 def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit, offline):
     demo = visit(offline)
     demo.starts_chat()
