@@ -12,6 +12,7 @@ const IDLE_MS = 15000;
 
 let timer = 0;
 let hasFailed = false; // since the page was last read
+let hasStopped = false; // the socket has opened after all, perhaps during a request from here
 
 const fire = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
 
@@ -35,6 +36,7 @@ const replacePart = (shown, id) => {
 };
 
 const show = (shown) => {
+  if (hasStopped) return;
   const restorePosition = holdPosition();
   forgetText();
   ["messages", "queue", "title", "command"].forEach((id) => replacePart(shown, id));
@@ -48,7 +50,7 @@ const show = (shown) => {
 
 const schedule = (isRunning) => {
   clearTimeout(timer);
-  timer = setTimeout(readPage, isRunning ? RUNNING_MS : IDLE_MS);
+  if (!hasStopped) timer = setTimeout(readPage, isRunning ? RUNNING_MS : IDLE_MS);
 };
 
 // Returns whether the server answers.
@@ -60,12 +62,18 @@ export const readPage = async () => {
     return false;
   }
   show(await parse(response));
-  if (hasFailed) fire("legible:connected"); // send again what could not be sent
+  if (hasFailed && !hasStopped) {
+    fire("legible:connected"); // send again what could not be sent
+    fire("legible:blocked"); // still by forms
+  }
   hasFailed = false;
   return true;
 };
 
-export const stopReading = () => clearTimeout(timer);
+export const stopReading = () => {
+  hasStopped = true;
+  clearTimeout(timer);
+};
 
 export const postStop = async () => {
   const form = document.getElementById("stop");

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.cable import Cable
 from tests.browser.people import Person
 from tests.browser.sites import DATABASE, Site
-from tests.browser.upstream import plain
+from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.browser.wire import Wire
 
 TEXT = "Is this lost?"
@@ -246,6 +246,25 @@ def test_message_that_came_back_and_was_accepted_can_be_asked_again(stage, model
     expect(questions(stage.page)).to_have_text([TEXT, TEXT])
     expect(unsent(stage.page)).to_have_count(0)
     assert len(model.requests()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [socket_refused], indirect=True)
+def test_answer_is_stopped_without_socket_after_the_server_was_away(stage, model):
+    model.script([reply(says(opening(), "It begins. "), waits("never"))])
+    socket_refused(stage)
+    expect(stage.demo.answer().answer).to_contain_text("It begins")
+    with stage.page.expect_event("requestfailed"):
+        stage.cable.pull()
+    with stage.page.expect_response(lambda response: response.url == stage.page.url and response.ok):
+        stage.cable.plug_in()
+    for _attempt in range(2):  # the second comes after the first has failed
+        with stage.page.expect_event("websocket"):
+            pass
+
+    stage.demo.stop_button.click()
+
+    stage.demo.answer().ends("stopped")
 
 
 @pytest.mark.slow
