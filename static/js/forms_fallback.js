@@ -28,10 +28,39 @@ const request = async (url, options) => {
 
 const parse = async (response) => new DOMParser().parseFromString(await response.text(), "text/html");
 
+// A card stays while a person writes in it: edits its question, or answers a call that still waits.
+
+const keyOf = (card) => card.id || card.dataset.clientId;
+
+const isWrittenIn = (card, wanted) =>
+  card.querySelector("[data-edit-form]") !== null ||
+  [...card.querySelectorAll("[data-approval]")].some(({ id }) => wanted.querySelector(`#${CSS.escape(id)}`));
+
+const replaceCards = (own, wanted) => {
+  const stays = new Map(); // by the card that would replace it
+  for (const card of own.children) {
+    const next = [...wanted.children].find((other) => keyOf(other) && keyOf(other) === keyOf(card));
+    if (next && isWrittenIn(card, next)) stays.set(next, card);
+  }
+  const left = new Set(stays.values());
+  [...own.childNodes].filter((node) => !left.has(node)).forEach((node) => node.remove());
+  let place = own.firstChild; // the next card that stays; it isn't moved, which would take its focus
+  for (const node of [...wanted.childNodes]) {
+    const card = stays.get(node);
+    if (!card) {
+      own.insertBefore(node, place);
+      continue;
+    }
+    place = card.nextSibling;
+    const [cards, next] = [card, node].map((side) => side.querySelector(".comparison__cards"));
+    if (cards && next) replaceCards(cards, next); // one of two answers may wait while the other is written
+  }
+};
+
 const replacePart = (shown, id) => {
   const [own, wanted] = [document.getElementById(id), shown.getElementById(id)];
   if (!own || !wanted) return;
-  own.replaceChildren(...wanted.childNodes);
+  replaceCards(own, wanted);
   htmx.process(own);
 };
 
@@ -74,6 +103,13 @@ export const stopReading = () => {
   hasStopped = true;
   clearTimeout(timer);
 };
+
+// Over the socket the card would come again without the form.
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (hasStopped || detail.xhr.status !== 204 || !target.matches("[data-edit-form]")) return;
+  target.remove();
+  readPage();
+});
 
 export const postStop = async () => {
   const form = document.getElementById("stop");

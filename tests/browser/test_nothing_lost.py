@@ -250,6 +250,23 @@ def test_message_that_came_back_and_was_accepted_can_be_asked_again(stage, model
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [socket_refused], indirect=True)
+def test_edit_is_left_alone_while_a_page_without_socket_reads_answers(stage, model):
+    model.script([plain("One."), plain("Two."), plain("Three.")])
+    socket_refused(stage)
+    stage.demo.answer(0).ends()
+
+    edited = stage.demo.rewords(1, "Is this lost as well?")
+    stage.demo.asks("Second?").ends()
+    expect(edited).to_have_value("Is this lost as well?")
+    stage.page.get_by_role("button", name="Save and submit").click()
+
+    expect(stage.page.locator("[data-answer]")).to_have_text(["Three."])
+    expect(questions(stage.page)).to_have_text(["Is this lost as well?"])
+    expect(edited).to_have_count(0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [socket_refused], indirect=True)
 def test_answer_is_stopped_without_socket_after_the_server_was_away(stage, model):
     model.script([reply(says(opening(), "It begins. "), waits("never"))])
     socket_refused(stage)
