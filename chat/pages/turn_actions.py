@@ -106,8 +106,9 @@ async def decide(
     """Allow or deny the tool call that waits: ``decision`` is allow, deny or always, ``?digest=`` as shown."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
     try:
+        prefix = f"answer.{turn.public_id}."  # other cards may ask too, and their fields are in the same form
         answers = {
-            name.removeprefix("answer."): values for name, values in request.POST.lists() if name.startswith("answer.")
+            name.removeprefix(prefix): values for name, values in request.POST.lists() if name.startswith(prefix)
         }
         decided = (request.POST.get("decision"), request.GET.get("digest"))
         await turn_manager.decide(turn, call_id, *decided, Given(form=answers))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -225,12 +226,17 @@ async def test_question_of_a_tool_is_a_form_and_its_answers_reach_the_tool(upstr
     page = (await owner.get(f"/chats/{conversation.pk}/")).content.decode()
     decide = f"/chats/{conversation.pk}/turns/{turn.pk}/calls/{turn.waiting_call}/?digest={turn.waiting_digest}"
 
-    refused = await owner.post(decide, {"decision": "allow", "answer.region": "moon"}, headers={"HX-Request": "true"})
-    answers = {"answer.region": "eu", "answer.size": "5", "answer.backup": "false"}
-    done = await owner.post(decide, {"decision": "allow", **answers}, headers={"HX-Request": "true"})
+    def form(**answers):
+        return {"decision": "allow", **{f"answer.{turn.public_id}.{name}": value for name, value in answers.items()}}
+
+    beside = {f"answer.{uuid.uuid4().hex}.region": "us"}  # of the answer that is compared with it
+    refused = await owner.post(decide, form(region="moon") | beside, headers={"HX-Request": "true"})
+    answers = form(region="eu", size="5", backup="false") | beside
+    done = await owner.post(decide, answers, headers={"HX-Request": "true"})
     turn = await ended(conversation)
 
     assert "Where shall it run?" in page
+    assert all(f'name="{name}"' in page for name in form(region="", size="", backup="") if name != "decision")
     assert [f">{label}<" in page for label in ("Europe", "United States")] == [True, True]
     assert (refused.status_code, done.status_code) == (409, 204)
     assert await output_of(turn) == 'accept: {"backup": false, "region": "eu", "size": 5}'
