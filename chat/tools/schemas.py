@@ -1,8 +1,8 @@
 """Check JSON values against schemas that others have written. Pure.
 
 Neither a schema nor a value may cost much: a ``pattern`` isn't run, since a regular expression can take for ever, and
-properties that are named by patterns are refused for the same reason; ``format`` isn't checked. A schema refers to
-nothing outside itself and to little inside.
+properties that are named by patterns are refused for the same reason; ``uniqueItems`` compares each item with all
+others, so it isn't checked, nor is ``format``. A schema refers to nothing outside itself and to little inside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - 4 MB that servers without such tools save
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
-    return extend(Draft202012Validator, {"pattern": lambda *_args: ()})
+    return extend(Draft202012Validator, dict.fromkeys(("pattern", "uniqueItems"), lambda *_args: ()))
 
 
 def check_schema(schema: Any) -> None:

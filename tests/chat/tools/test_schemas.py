@@ -23,6 +23,13 @@ def test_pattern_is_not_run(schema):
     assert first_error(schema, value) == ""
 
 
+def test_items_are_not_compared_with_one_another():
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
+    check_schema(schema)
+
+    assert first_error(schema, [{"a": 1}, {"a": 1}]) == ""
+
+
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
