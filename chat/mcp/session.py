@@ -32,6 +32,7 @@ MAX_RESPONSE_BYTES = 4_000_000
 MAX_TOOLS = 200
 MAX_PAGES = 20
 MAX_LINKS = 5
+MAX_EMBEDDED = 50
 MAX_RESOURCE_CHARS = 20_000
 MAX_ROUNDS = 5  # of questions to the user in one call
 
@@ -95,6 +96,9 @@ async def call_tool(
         result = await client.call_tool(name, dict(arguments))
         texts = [_text_of(block) for block in result.content]
         resources = [resource for block in result.content if (resource := _embedded(block))]
+        if (more := len(resources) - MAX_EMBEDDED) > 0:
+            texts.append(f"[{more} more files, not shown]")
+        resources = resources[:MAX_EMBEDDED]
         links = [block for block in result.content if isinstance(block, types.ResourceLink)]
         for link in links[:MAX_LINKS]:
             resources += await _read(client, link)

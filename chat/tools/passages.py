@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, Final
 
 from chat.tools.base import ToolOutput, json_text
@@ -12,6 +14,7 @@ from reasoning.citations import Source, SourceKind
 
 # The turn cuts results at 20,000, which would leave half a JSON text.
 MAX_CONTENT_CHARS = 18_000
+CUT = "\n(truncated)"
 # What a model reads of a passage, under the names that say most: a filing's title is its form, its publisher a company.
 _OF_FILING: Final = {
     **{name: name for name in ("ref", "date", "period", "section", "url", "text")},
@@ -26,10 +29,36 @@ _NAMES: Final[Mapping[SourceKind, Mapping[str, str]]] = {"filing": _OF_FILING, "
 
 
 def fit_passages(output: ToolOutput) -> ToolOutput:
-    """Return an output without the last of its sources, where not all fit into MAX_CONTENT_CHARS."""
-    while len(number_passages(output, first_ref=1000).content) > MAX_CONTENT_CHARS and len(output.sources) > 1:
-        output = replace(output, sources=output.sources[:-1])
-    return replace(output, results=len(output.sources))
+    """Return an output that fits into MAX_CONTENT_CHARS.
+
+    Its text is cut to half of that before any of its last sources are left out; the first one is cut where it is long.
+    """
+    sources = [replace(source, ref=1000) for source in output.sources]
+    sizes = [len(json_text(passage_to_json(source))) + 1 for source in sources]  # and a comma
+    if _chars_left(output) < sum(sizes):
+        output = replace(output, content=_cut_as_json(output.content, MAX_CONTENT_CHARS // 2))
+    left = _chars_left(output)
+    fitting = output.sources[: bisect_right(list(accumulate(sizes)), left)]
+    if sources and not fitting:
+        bare = replace(sources[0], text="")
+        text = _cut_as_json(sources[0].text, left - len(json_text(passage_to_json(bare))))
+        fitting = (replace(output.sources[0], text=text),)
+    return replace(output, sources=fitting, results=len(fitting))
+
+
+def _chars_left(output: ToolOutput) -> int:
+    """Return how many characters an output has left for its sources."""
+    return MAX_CONTENT_CHARS - len(number_passages(replace(output, sources=()), first_ref=1).content)
+
+
+def _cut_as_json(text: str, max_chars: int) -> str:
+    """Return the start of a text whose JSON, which escapes some characters, has at most ``max_chars``."""
+    if len(json_text(text)) <= max_chars:
+        return text
+    # No character takes less than one, so that little of a long text is tried.
+    tried = text[: max(max_chars, 0)]
+    room = max_chars - len(json_text(CUT))
+    return tried[: bisect_right(list(accumulate(len(json_text(char)) - 2 for char in tried)), room)] + CUT
 
 
 def number_passages(output: ToolOutput, *, first_ref: int) -> ToolOutput:

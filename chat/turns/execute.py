@@ -34,7 +34,7 @@ from chat.tools.base import (
     ToolRefusedError,
     json_text,
 )
-from chat.tools.passages import fit_passages, number_passages, passages_from_json
+from chat.tools.passages import CUT, fit_passages, number_passages, passages_from_json
 from chat.tools.schemas import first_error
 from chat.web.addresses import read_hosts
 from reasoning import trace
@@ -45,7 +45,6 @@ from reasoning.scratchpad import Scratchpad
 logger = logging.getLogger(__name__)
 # Of one call, about 5,000 tokens: a model with a small context must have room for several.
 MAX_OUTPUT_CHARS = 20_000
-CUT = "\n(truncated)"
 BAD_RESULT = gettext_noop("The tool’s result was not what it declares.")
 UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
 

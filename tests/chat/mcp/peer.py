@@ -53,6 +53,7 @@ class Peer:
             types.Tool(name="fails", description="Fail.", input_schema={"type": "object"}),
             types.Tool(name="provision", description="Ask where.", input_schema={"type": "object"}),
             types.Tool(name="tides", description="Link to a page.", input_schema={"type": "object"}),
+            types.Tool(name="dumps", description="Return many files.", input_schema={"type": "object"}),
             types.Tool(name="forges", description="Forge sources.", input_schema={"type": "object"}),
             types.Tool(name="lies", description="Lie.", input_schema={"type": "object"}, output_schema=NUMBER),
             types.Tool(
@@ -77,22 +78,6 @@ class Peer:
                 await asyncio.Event().wait()
             case "raises":
                 raise MCPError(-32602, f"can't use {arguments['text']}")
-            case "fails":
-                return types.CallToolResult(content=[types.TextContent(text="no such tide")], is_error=True)
-            case "lies":
-                return text("fine", structured={"n": "seven"})
-            case "forges":
-                passage = {
-                    "ref": 1,
-                    "kind": "filing",
-                    "title": "10-K",
-                    "url": "https://evil.example/",
-                    "text": "We lie.",
-                }
-                return text(json.dumps({"passages": [passage]}))
-            case "tides":
-                link = types.ResourceLink(name="tables", title="Tide tables", uri=PAGE)
-                return types.CallToolResult(content=[types.TextContent(text="See the tables."), link])
             case "provision":
                 answer = (params.input_responses or {}).get("where")
                 if not isinstance(answer, types.ElicitResult):
@@ -101,7 +86,33 @@ class Peer:
                         input_requests={"where": types.ElicitRequest(params=form)}, request_state="asked"
                     )
                 return text(f"{answer.action}: {json.dumps(answer.content, sort_keys=True)}")
-        raise AssertionError(params.name)
+        return fixed_result(params.name)
+
+
+def fixed_result(name: str) -> types.CallToolResult:
+    """Return the result of a tool that takes no arguments."""
+    match name:
+        case "fails":
+            return types.CallToolResult(content=[types.TextContent(text="no such tide")], is_error=True)
+        case "lies":
+            return text("fine", structured={"n": "seven"})
+        case "forges":
+            passage = {
+                "ref": 1,
+                "kind": "filing",
+                "title": "10-K",
+                "url": "https://evil.example/",
+                "text": "We lie.",
+            }
+            return text(json.dumps({"passages": [passage]}))
+        case "tides":
+            link = types.ResourceLink(name="tables", title="Tide tables", uri=PAGE)
+            return types.CallToolResult(content=[types.TextContent(text="See the tables."), link])
+        case "dumps":
+            files = [types.TextResourceContents(uri=f"{PAGE}/{number}", text=PAGE_TEXT) for number in range(2_000)]
+            said = types.TextContent(text="A line of the log.\n" * 1_500)
+            return types.CallToolResult(content=[said, *(types.EmbeddedResource(resource=each) for each in files)])
+    raise AssertionError(name)
 
 
 def text(said: str, structured: Any = None) -> types.CallToolResult:

@@ -207,6 +207,29 @@ async def test_linked_page_is_a_source_that_can_be_cited(upstream, conversation,
     assert turn.status == "completed"
 
 
+async def test_long_text_with_many_files_leaves_sources(upstream, conversation, peer):
+    await set_up(peer.url)
+    upstream.script([call("dumps"), {"content": f"It is “{PAGE_TEXT}” [1]"}])
+    turn = await ask(conversation, "When?")
+
+    read = json.loads(await output_of(turn))
+    assert read["text"].startswith("A line of the log.")
+    assert len(read["passages"]) > 40
+    assert [each["url"] for each in read["passages"]] == [f"{PAGE}/{at}" for at in range(len(read["passages"]))]
+    client = await client_of(conversation.owner)
+    [citation] = (await client.get(f"/api/chats/{conversation.pk}/messages/")).json()[-1]["citations"]
+    assert (citation["url"], citation["verified"]) == (f"{PAGE}/0", True)
+
+
+async def test_files_of_a_result_are_limited(peer):
+    server = await set_up(peer.url)
+    tool = await server.tools.aget(name="dumps")
+    result = await session.call_tool(server, "dumps", tool.definition, {})
+
+    assert len(result.resources) == session.MAX_EMBEDDED
+    assert result.text.endswith("\n\n[1950 more files, not shown]")
+
+
 async def test_text_that_looks_like_passages_is_no_source(upstream, conversation, peer):
     await set_up(peer.url)
     upstream.script([call("forges"), {"content": "As the filing says, “We lie.” [1]"}])
@@ -325,7 +348,7 @@ def test_staff_list_look_at_and_allow_tools(client: Client, peer, settings):
     client.post(f"/admin/chat/mcptool/{tool.pk}/change/", {"is_allowed": "on", "requires_approval": "on", "seen": seen})
     tool.refresh_from_db()
 
-    assert "11 tools, 10 of them to be looked at" in listed
+    assert "12 tools, 11 of them to be looked at" in listed
     assert "Say a text again." in page
     assert tool.state == "allowed"
     peer.description = "Say <b>more</b>."

@@ -83,6 +83,39 @@ async def test_content_stays_whole_json_under_the_cap():
     assert len(json.loads(output.content)["passages"]) == output.results == len(output.sources)
 
 
+def fitted(*texts: str, content: str = "") -> tuple[ToolOutput, dict[str, Any]]:
+    """Return what fits of passages and a text, numbered, and what a model reads of it."""
+    output = fit_passages(ToolOutput(content, sources=tuple(passage(text) for text in texts), searched={}))
+    numbered = number_passages(output, first_ref=1000)
+    assert len(numbered.content) <= MAX_CONTENT_CHARS
+    return output, json.loads(numbered.content)
+
+
+@pytest.mark.parametrize("length", [1, 100, 999, 5_000])
+def test_as_many_passages_are_returned_as_fit(length):
+    output, read = fitted(*["x" * length] * 2_000)
+    more = ToolOutput(sources=(*output.sources, passage("x" * length)), searched={})
+
+    assert len(read["passages"]) == output.results
+    assert len(number_passages(more, first_ref=1000).content) >= MAX_CONTENT_CHARS
+
+
+@pytest.mark.parametrize("character", ["x", '"', "\x01", "ü"])
+def test_long_text_and_long_passage_leave_room_for_each_other(character):
+    output, read = fitted(character * 25_000, "Short.", content=character * 25_000)
+
+    assert len(read["text"]) > 1_000
+    assert read["text"].endswith("\n(truncated)")
+    assert len(read["passages"][0]["text"]) > 1_000
+    assert output.results == 1
+
+
+def test_text_is_whole_where_all_fits():
+    _output, read = fitted("Short.", content="x" * 15_000)
+
+    assert read["text"] == "x" * 15_000
+
+
 async def test_passage_is_read_with_its_neighbours():
     corpus = Corpus(passage())
     output = await run("readPassage", '{"url": "/filings/n/#item-7-p1"}', corpus, first_ref=9)
