@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
@@ -41,6 +42,8 @@ DECISIONS = ("allow", "deny", "always")
 # Other ids don't fit into an address, or into the column: they are hashed.
 _PLAIN_ID = re.compile(r"[\w.:-]{1,90}", re.ASCII)
 MAX_SHAPE_CHARS = 300
+# Deeper arguments are compared as text, and have no shape: walking them would exhaust the stack.
+MAX_ARGUMENTS_DEPTH = 100
 
 
 class Decision(NamedTuple):
@@ -71,8 +74,9 @@ def digest_of(turn: Turn, public_id: str, call: ToolCall, shown: ToolTraceStep) 
 def shape_of(call: ToolCall, tool: Tool) -> str:
     """Return a tool with the names and types of its arguments: ``sendMail(body: string, to: [string])``.
 
-    It is what Always allows. Empty where the arguments are no JSON object: such a call is always asked about. A name
-    that the tool doesn't know is a model's own words, which are private: its digest takes its place.
+    It is what Always allows. Empty where the arguments are no JSON object or are nested deep: such a call is always
+    asked about. A name that the tool doesn't know is a model's own words, which are private: its digest takes its
+    place.
     """
     arguments = _canonical(call.arguments)
     if not isinstance(arguments, dict):
@@ -193,11 +197,19 @@ class ApprovalGate:
 
 
 def _canonical(arguments: str) -> Any:
-    """Return the JSON value of arguments, or the text where they are none: white space and order don't count."""
+    """Return the JSON value of arguments: white space and order don't count.
+
+    The text, where they are no JSON or are nested more than MAX_ARGUMENTS_DEPTH deep.
+    """
     try:
-        return json.loads(arguments or "{}")
+        value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
         return arguments
+    level = [value]
+    for _depth in range(MAX_ARGUMENTS_DEPTH):
+        inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = list(chain.from_iterable(inside))
+    return arguments if level else value
 
 
 def _property_names(schema: Any) -> Iterator[str]:

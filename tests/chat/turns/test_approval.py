@@ -477,15 +477,21 @@ async def test_name_of_an_argument_that_no_tool_has_is_not_stored_as_it_is(upstr
     assert re.fullmatch(r"searchFilings\([0-9a-f]{16}: number, query: string\)", shape)
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", '"text"'])
-async def test_always_is_not_kept_for_arguments_that_are_no_object(upstream, conversation, arguments):
+def nested(depth: int) -> str:
+    return '{"query": "turbines", "deep": ' + "[" * depth + "]" * depth + "}"
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"text"', nested(100), nested(800), nested(20_000)])
+async def test_always_is_not_kept_for_arguments_without_a_shape(upstream, conversation, arguments):
     broken = [{"name": "searchFilings", "arguments": arguments, "id": each} for each in ("call_a", "call_b")]
     upstream.script([{"tool_calls": broken[:1]}, {"tool_calls": broken[1:]}, DONE])
     await send(conversation, "Why?")
     await decided(await waiting(conversation), "always")
     await decided(await waiting_after(conversation, "call_a"), "deny", "call_b")
 
-    assert [by for _id, _word, by in await decisions(await ended(conversation))] == ["user", "user"]
+    turn = await ended(conversation)
+    assert turn.status == "completed"
+    assert [by for _id, _word, by in await decisions(turn)] == ["user", "user"]
 
 
 async def test_answer_asks_its_user_a_limited_number_of_times(upstream, conversation, settings):
