@@ -102,7 +102,7 @@ class TurnMachine:
         self._trace = list(before.trace)
         self.step = before.steps - 1  # the number of the present one
         self.usage = before.usage
-        self.reported_input = 0  # tokens of the newest request, as its service reports them
+        self.reported_input = 0  # tokens of the newest request, as its service reports them; 0 where it reports none
         self.summary, self.summary_source = before.summary, before.summary_source
         self.dropped_bullets = 0
         self.counters = Counters()  # of all steps
@@ -133,6 +133,7 @@ class TurnMachine:
     def begin_step(self, *, may_think: bool = True) -> StepMachine:
         """Start the next provider response of the turn. ``may_think``: the request didn't switch thinking off."""
         self.step += 1
+        self.reported_input = 0
         starts_in_reasoning = self.has_open_thought or (self._starts_in_reasoning and may_think)
         return StepMachine(self, self.step, starts_in_reasoning=starts_in_reasoning)
 
