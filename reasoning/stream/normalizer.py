@@ -41,7 +41,7 @@ class Normalizer:
     ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. Normaliser 1.
     ``family``: how its models mark thoughts beside the tags of every model. Product 33.
     ``live`` emits the answer's white space at once and leaves trimming to the section parser. It also drops the unseen
-    characters of the content that redaction would drop: a delimiter must not be hidden by them until then.
+    characters of each field that redaction would drop: a delimiter must not be hidden by them until then.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Normalizer:
         self._grammar = grammar_of(family)
         starts_in_thought = starts_in_reasoning or bool(family and family.starts_in_thought)
         self._content = self._new_content(starts_in_reasoning=starts_in_thought)
-        self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True))
+        self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True), cleans=live)
         self._tool_calls = ToolCallReader()
         self._details: list[Any] = []
         self._blanks: list[str] = []  # before native text

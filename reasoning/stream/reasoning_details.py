@@ -37,7 +37,7 @@ def clean_details(details: Sequence[Any]) -> list[Any]:
 
 def _clean(text: str) -> str | None:
     """Return the text without its scratchpads, None where it has none."""
-    normalizer = Normalizer()
+    normalizer = Normalizer(live=True)
     deltas = (*normalizer.feed({"reasoning": text}), *normalizer.finish())
     has_scratchpad = any(delta.channel is Channel.SCRATCHPAD for delta in deltas)
     return (normalizer.thinking or "") if has_scratchpad else None

@@ -150,6 +150,19 @@ def test_scratchpad_is_passed_on_and_in_no_event():
     assert "quokka" not in repr((updates, outcome))
 
 
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "details"])
+@pytest.mark.parametrize("unseen", ["\u200b", "\xad", "\u2060", "\x00"])
+def test_tag_that_unseen_characters_hide_is_a_tag_in_every_field(field, unseen):
+    text = f"Plan. <scratch{unseen}pad>quokka</scratchpad{unseen}> go"
+    fields = {"reasoning_details": [{"type": "reasoning.text", "text": text}]} if field == "details" else {field: text}
+
+    updates, outcome = run(fields)
+
+    assert sum(isinstance(update, ShowScratchpad) for update in updates) == 1
+    assert "quokka" not in repr((updates, outcome))
+
+
 @pytest.mark.spec("003 precedence")
 @pytest.mark.spec("product 36")
 @pytest.mark.parametrize("seal", [{}, {"signature": "s"}, {"data": "x"}])
@@ -499,6 +512,15 @@ def test_usage_adds_up_and_reported_input_is_of_the_newest_request():
     run(RawUsage(input_tokens=2**52), turn=turn)
     assert turn.usage.input_tokens == 2**31 - 1
     run(RawUsage(output_tokens=1), turn=turn)
+    assert turn.reported_input == 0
+
+
+def test_step_without_usage_has_no_reported_input_of_the_one_before():
+    turn = new_turn()
+    run(RawUsage(input_tokens=10), call(0, "c"), turn=turn)
+    assert turn.reported_input == 10
+
+    run({"content": "Yes."}, RawEnd("stop"), turn=turn)
     assert turn.reported_input == 0
 
 
