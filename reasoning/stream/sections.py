@@ -223,6 +223,9 @@ class SectionParser:
         if not text:
             return
         if self._held:
+            # The indentation of the line may have come before its text.
+            indent = "".join(self._held).rpartition("\n")[2]
+            text = indent + text if indent.isspace() and not self._in_summary else text
             self._held.clear()
             self._end_paragraphs(is_summary=True)
             self._answer.begin_section()

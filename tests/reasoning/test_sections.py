@@ -13,9 +13,10 @@ from tests.reasoning.streamed import text_of
 
 PIECES = (
     *("Reasoning Summary:", "Final Answer:", "reasoning", "Final", " Answer", "Summary", ":", "**", "##", "__"),
-    *("- ", "* ", "•", "1. ", "2)", "-", "---", "\n", "\n\n", "\r\n", " ", " " * 70, "word", "```", "~~~"),
+    *("- ", "* ", "•", "1. ", "2)", "-", "---", "\n", "\n\n", "\r\n", " ", "    ", " " * 70, "word", "```", "~~~"),
     *("<thi", "nk>", "> ", "+ ", "a) ", "\u2705", "\ufe0f", "1", ". ", "*w*", "`w`", "[w](u)", "word " * 150),
 )
+CODE = "Final Answer:\n    x = 1\n    y = 2"
 texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 
 
@@ -67,6 +68,11 @@ def test_heading_variants_count(form, case):
 )
 def test_other_text_stays_in_the_answer(text):
     assert stream([text]) == ((), text)
+
+
+@pytest.mark.parametrize("pieces", [[CODE], ["Final Answer:\n", "    ", CODE[18:]], CODE])
+def test_indentation_behind_a_heading_stays(pieces):
+    assert stream(pieces) == ((), "    x = 1\n    y = 2")
 
 
 @pytest.mark.parametrize(
