@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from reasoning.deltas import Channel
+from reasoning.scratchpad import Scratchpad
 from reasoning.stream.normalizer import Normalizer
 
 _TEXT_KEYS = ("text", "summary")
 _SEALS = ("signature", "data")  # what a service put on an element, or its ciphertext
 
 
-def clean_details(details: Sequence[Any]) -> list[Any]:
-    """Return the elements with no scratchpad in their text, unless they are signed or encrypted.
+def clean_details(details: Sequence[Any], scratchpad: Scratchpad) -> list[Any]:
+    """Return the elements with nothing of a scratchpad in their text, unless they are signed or encrypted.
+
+    ``scratchpad``: all notes of the turn, which a text may repeat (product 22).
 
     A streamed element comes in pieces of one type and index, or id. Cleaned, the first piece has all of its text.
     """
@@ -28,16 +31,16 @@ def clean_details(details: Sequence[Any]) -> list[Any]:
             continue
         for key in _TEXT_KEYS:
             having = [at for at in of_element if isinstance(details[at].get(key), str)]
-            text = _clean("".join(details[at][key] for at in having))
-            if text is not None:
+            whole = "".join(details[at][key] for at in having)
+            text, _count = scratchpad.remove_repeats(_without_scratchpads(whole))
+            if text != whole:
                 for number, at in enumerate(having):
                     cleaned[at] = {**cleaned[at], key: "" if number else text}
     return cleaned
 
 
-def _clean(text: str) -> str | None:
-    """Return the text without its scratchpads, None where it has none."""
+def _without_scratchpads(text: str) -> str:
     normalizer = Normalizer(live=True)
     deltas = (*normalizer.feed({"reasoning": text}), *normalizer.finish())
     has_scratchpad = any(delta.channel is Channel.SCRATCHPAD for delta in deltas)
-    return (normalizer.thinking or "") if has_scratchpad else None
+    return (normalizer.thinking or "") if has_scratchpad else text

@@ -100,8 +100,11 @@ class StepMachine:
                 self._feed_fields(raw)
             case RawItem():
                 self.room.store_opaque(raw.item)
-                self._items.append(raw)
-                self._order.append(raw)
+                # Without ciphertext a service doesn't find it again (replay 7), and its texts are the thinking's, which
+                # is stored without what is private.
+                if raw.item.get("type", "reasoning") != "reasoning" or raw.item.get("encrypted_content"):
+                    self._items.append(raw)
+                    self._order.append(raw)
             case RawMessage():
                 self._order.append(raw)
             case RawUsage():
@@ -303,7 +306,9 @@ class StepMachine:
         if thinking and (text := cut_to_bytes(thinking, self._room_for_thinking)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
-            yield self._reasoning(kind="details", details=clean_details(normalizer.reasoning_details))
+            yield self._reasoning(
+                kind="details", details=clean_details(normalizer.reasoning_details, self._turn.scratchpad)
+            )
         # Thinking without anything opaque is recorded as such, above.
         added = self._signatures.whole or {}
         signed = {name: value for name, value in added.items() if is_opaque(name, value)}

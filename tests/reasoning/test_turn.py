@@ -180,6 +180,31 @@ def test_details_are_stored_without_scratchpads_unless_they_are_sealed(seal):
     assert tuple(each["text"] for each in stored[:3]) == kept
 
 
+@pytest.mark.spec("replay 7")
+@pytest.mark.spec("004 scratchpad")
+def test_item_without_ciphertext_is_not_stored():
+    bare = {"type": "reasoning", "id": "rs_1", "content": [{"type": "reasoning_text", "text": "<scratchpad>quokka"}]}
+
+    _updates, outcome = run(RawItem(1, bare), item(0), RawMessage(0), {"content": "Yes."})
+
+    assert names(outcome.events) == ["rs_0", "message"]
+
+
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize("seal", [{}, {"signature": "s"}])
+def test_details_lose_what_they_repeat_of_the_scratchpad_unless_they_are_sealed(seal):
+    notes = "the covenant is close to its limit, and the waiver ends in May of next year"
+    texts = (f"Hm. {notes[:30]}", f"{notes[30:]}!")
+
+    _updates, outcome = run(
+        *({"reasoning_details": [{"type": "reasoning.text", "text": text, **seal}]} for text in texts),
+        {"content": f"<scratchpad>{notes}</scratchpad>Yes."},
+    )
+
+    [stored] = [event.details for event in outcome.events if isinstance(event, Reasoning) and event.kind == "details"]
+    assert tuple(each["text"] for each in stored) == (texts if seal else ("Hm. [redacted]!", ""))
+
+
 def test_native_thinking_alone_is_stored_where_tagged_text_came_first():
     _updates, outcome = run({"content": "<think>tagged</think>So."}, {"reasoning_content": "native"})
 
