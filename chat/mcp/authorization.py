@@ -6,19 +6,38 @@ browser: without a token that works it fails, and staff sign in again.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import math
+import secrets
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import transaction
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from mcp.shared.auth_utils import calculate_token_expiry
 from pydantic import AnyUrl, ValidationError
 
 from chat.eventlog.sealed_values import open_values, seal_values
 from chat.mcp.errors import McpError
 from chat.models import McpServer
+
+# Longer than connecting may take, in which tokens are refreshed.
+REFRESH_WITHIN_S = 15.0
+LOOK_AGAIN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +68,11 @@ def client_metadata(redirect_url: str) -> OAuthClientMetadata:
 
 def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvider:
     """Return the authorization of a server; without ``sign_in`` only stored tokens are used, and refreshed."""
+    storage = Storage(server)
 
     async def open_page(url: str) -> None:
         if sign_in is None:
+            await storage.end_refresh()
             raise McpError("staff have to sign in to this server in the admin")
         await sign_in.open_page(url)
 
@@ -60,28 +81,77 @@ def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvid
             raise McpError("staff have to sign in to this server in the admin")
         return await sign_in.result()
 
-    return OAuthClientProvider(
+    provider = StoredTokens(
         server_url=server.url,
         client_metadata=client_metadata(sign_in.redirect_url if sign_in else server.url),
-        storage=Storage(server),
+        storage=storage,
         redirect_handler=open_page,
         callback_handler=result,
         client_metadata_url=(sign_in and sign_in.metadata_url) or None,
     )
+    storage.context = provider.context
+    return provider
+
+
+class StoredTokens(OAuthClientProvider):
+    """The SDK's flow, which reads tokens that have expired anew: another process may have refreshed them."""
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Yield the requests that authorize one request, and that request."""
+        if self.context.current_tokens and not self.context.is_token_valid():
+            self.context.current_tokens = await self.context.storage.get_tokens()
+        flow = super().async_auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                outgoing = await flow.asend((yield outgoing))
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
 
 class Storage:
-    """Tokens and registration of a server, in its row. The SDK's ``TokenStorage``."""
+    """Tokens and registration of a server, in its row. The SDK's ``TokenStorage``.
+
+    The SDK refreshes tokens of which ``context`` says when they expire, at the address in its metadata, so both are
+    stored beside the tokens.
+    """
 
     def __init__(self, server: McpServer) -> None:
         self._server = server
+        self._id = secrets.token_hex(8)
+        self.context: OAuthContext | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        tokens: OAuthToken | None = _read(OAuthToken, self._values().get("tokens"))
+        """Return the tokens. Those that have expired are returned to one caller, who refreshes them; others wait.
+
+        A refresh token that is used twice may end the whole authorization.
+        """
+        while True:
+            values = await database_sync_to_async(self._take)()
+            if values is not None:
+                break
+            await asyncio.sleep(LOOK_AGAIN_S)
+        if self.context:
+            self.context.token_expiry_time = values.get("expires_at")
+            self.context.oauth_metadata = _read(OAuthMetadata, values.get("metadata"))
+            self.context.protected_resource_metadata = _read(ProtectedResourceMetadata, values.get("resource"))
+        tokens: OAuthToken | None = _read(OAuthToken, values.get("tokens"))
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        await self._store("tokens", tokens.model_dump(mode="json", exclude_none=True))
+        await self._store(
+            tokens=_form(tokens),
+            expires_at=calculate_token_expiry(tokens.expires_in),
+            metadata=_form(self.context and self.context.oauth_metadata),
+            resource=_form(self.context and self.context.protected_resource_metadata),
+            refresh=None,
+        )
+
+    async def end_refresh(self) -> None:
+        """Let others refresh the tokens, where this storage has returned them to be refreshed."""
+        await database_sync_to_async(self._end_refresh)()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         if self._server.client_id:  # registered by hand
@@ -95,15 +165,63 @@ class Storage:
         return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._store("client", client_info.model_dump(mode="json", exclude_none=True))
+        await self._store(client=_form(client_info))
 
     def _values(self) -> Mapping[str, Any]:
         return open_values(self._server.sealed)
 
-    async def _store(self, name: str, value: Any) -> None:
-        self._server.sealed = seal_values({**self._values(), name: value})
+    async def _store(self, **values: Any) -> None:
+        await database_sync_to_async(self._update)(values)
+
+    def _update(self, values: Mapping[str, Any]) -> None:
+        with self._row() as stored:
+            stored.update(values)
+
+    def _take(self) -> Mapping[str, Any] | None:
+        """Return the stored values; None while others refresh the tokens."""
         if self._server.pk:
-            await database_sync_to_async(self._server.save)(update_fields=["sealed"])
+            self._server.sealed = _rows(self._server).get()
+        if not _are_due(self._values()):  # the usual case, which needs no lock
+            return self._values()
+        with self._row() as stored:
+            if _are_due(stored):
+                if stored.get("refresh") and stored["refresh"]["until"] > time.time():
+                    return None
+                stored["refresh"] = {"by": self._id, "until": time.time() + REFRESH_WITHIN_S}
+            return stored
+
+    def _end_refresh(self) -> None:
+        with self._row() as stored:
+            if stored.get("refresh") and stored["refresh"]["by"] == self._id:
+                stored["refresh"] = None
+
+    @contextmanager
+    def _row(self) -> Iterator[dict[str, Any]]:
+        """Yield the stored values, read anew under a lock; changes are stored."""
+        is_stored = bool(self._server.pk)
+        with transaction.atomic() if is_stored else nullcontext():
+            if is_stored:
+                self._server.sealed = _rows(self._server).select_for_update().get()
+            values = dict(self._values())
+            before = dict(values)
+            yield values
+            if values != before:
+                self._server.sealed = seal_values(values)
+                if is_stored:
+                    _rows(self._server).update(sealed=self._server.sealed)
+
+
+def _rows(server: McpServer) -> Any:
+    return McpServer.objects.filter(pk=server.pk).values_list("sealed", flat=True)
+
+
+def _are_due(values: Mapping[str, Any]) -> bool:
+    """Say whether stored tokens have expired and can be refreshed."""
+    return bool((values.get("expires_at") or math.inf) < time.time() and values["tokens"].get("refresh_token"))
+
+
+def _form(model: Any) -> Any:
+    return model and model.model_dump(mode="json", exclude_none=True)
 
 
 def _read(model: Any, form: Any) -> Any:

@@ -1,0 +1,137 @@
+"""OAuth for MCP servers: tokens are refreshed where they were issued, once, by whoever needs them first."""
+
+import asyncio
+import time
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import httpx2
+import pytest
+from mcp.client.auth import AuthorizationCodeResult
+
+from chat.mcp.authorization import SignIn, provider_for
+from chat.mcp.errors import McpError
+from chat.models import McpServer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+URL = "https://mcp.example/mcp"
+ISSUER = "https://auth.example"
+METADATA = {
+    "issuer": ISSUER,
+    "authorization_endpoint": f"{ISSUER}/oauth/authorize",
+    "token_endpoint": f"{ISSUER}/oauth/token",
+    "registration_endpoint": f"{ISSUER}/oauth/register",
+    "response_types_supported": ["code"],
+    "code_challenge_methods_supported": ["S256"],
+}
+
+
+class Site:
+    """A server that asks for OAuth, and its authorization server, which ends with a refresh token that comes twice."""
+
+    def __init__(self) -> None:
+        self.lasts_s = 0  # of new tokens
+        self.issued = 0
+        self.refreshed: list[dict[str, str]] = []
+        self.refuses = False
+        self.page = ""
+
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
+        match request.url.path:
+            case "/mcp":
+                is_newest = request.headers.get("Authorization") == f"Bearer access-{self.issued}"
+                return httpx2.Response(200 if is_newest else 401)
+            case "/.well-known/oauth-protected-resource/mcp":
+                return httpx2.Response(200, json={"resource": URL, "authorization_servers": [ISSUER]})
+            case "/.well-known/oauth-authorization-server":
+                return httpx2.Response(200, json=METADATA)
+            case "/oauth/register":
+                client = {"client_id": "c-1", "redirect_uris": ["http://127.0.0.1/back"]}
+                return httpx2.Response(201, json={**client, "token_endpoint_auth_method": "none"})
+            case "/oauth/token":
+                return self.token(dict(parse_qsl(request.content.decode())))
+        return httpx2.Response(404)
+
+    def token(self, form: dict[str, str]) -> httpx2.Response:
+        if form["grant_type"] == "refresh_token":
+            self.refreshed.append(form)
+            if self.refuses or form["refresh_token"] != f"refresh-{self.issued}":
+                return httpx2.Response(400, json={"error": "invalid_grant"})
+        self.issued += 1
+        names = {"access_token": f"access-{self.issued}", "refresh_token": f"refresh-{self.issued}"}
+        return httpx2.Response(200, json={**names, "token_type": "Bearer", "expires_in": self.lasts_s})
+
+    def client(self, server: McpServer, sign_in: SignIn | None = None) -> httpx2.AsyncClient:
+        auth = provider_for(server, sign_in)
+        return httpx2.AsyncClient(transport=httpx2.MockTransport(self.answer), auth=auth)
+
+
+async def status(site: Site) -> int:
+    """Return how a call of another turn is answered, whose process has read the server by itself."""
+    async with site.client(await McpServer.objects.aget()) as client:
+        return (await client.get(URL)).status_code
+
+
+@pytest.fixture
+async def site() -> Site:
+    """A server where staff have signed in, whose tokens have expired since."""
+    site = Site()
+
+    async def open_page(url: str) -> None:
+        site.page = url
+
+    async def result() -> AuthorizationCodeResult:
+        [state] = parse_qs(urlsplit(site.page).query)["state"]
+        return AuthorizationCodeResult(code="code-1", state=state, iss=ISSUER)
+
+    server = await McpServer.objects.acreate(name="peer", url=URL)
+    async with site.client(server, SignIn("http://127.0.0.1/back", open_page, result)) as client:
+        assert (await client.get(URL)).status_code == 200
+    assert site.page.startswith(METADATA["authorization_endpoint"])
+    return site
+
+
+async def test_expired_tokens_are_refreshed_where_they_were_issued(site):
+    site.lasts_s = 3600
+    statuses = [await status(site), await status(site)]
+
+    assert statuses == [200, 200]
+    [form] = site.refreshed
+    assert form == {"grant_type": "refresh_token", "refresh_token": "refresh-1", "client_id": "c-1", "resource": URL}
+
+
+async def test_turns_at_the_same_time_refresh_once(site):
+    site.lasts_s = 3600
+    statuses = await asyncio.gather(*(status(site) for _turn in range(4)))
+
+    assert statuses == [200] * 4
+    assert len(site.refreshed) == 1
+
+
+async def test_tokens_that_expire_during_a_connection_are_read_anew(site, monkeypatch):
+    site.lasts_s = 3600
+    async with site.client(await McpServer.objects.aget()) as client:
+        before = (await client.get(URL)).status_code
+        later = time.time() + 7200
+        monkeypatch.setattr(time, "time", lambda: later)
+        statuses = [before, await status(site), (await client.get(URL)).status_code]
+
+    assert statuses == [200, 200, 200]
+    assert [form["refresh_token"] for form in site.refreshed] == ["refresh-1", "refresh-2"]
+
+
+async def test_staff_sign_in_again_where_no_tokens_are_issued(site):
+    site.refuses = True
+    for _turn in range(2):
+        with pytest.raises(McpError, match="staff have to sign in"):
+            await status(site)
+    site.refuses, site.lasts_s = False, 3600
+
+    assert await status(site) == 200
+    assert len(site.refreshed) == 3
+
+
+async def test_nothing_of_an_authorization_is_stored_as_text(site):
+    stored: Any = await McpServer.objects.values_list("sealed", flat=True).aget()
+
+    assert not [word for word in (b"access-1", b"refresh-1", b"auth.example") if word in bytes(stored)]
