@@ -115,7 +115,7 @@ async def connect(
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(None if sign_in else CONNECT_TIMEOUT_S):
                 client = Client(
-                    await _transport(server, stack, sign_in),
+                    await _transport(server, stack, sign_in, may_ask=ask is not None),
                     read_timeout_seconds=timeout_s,
                     elicitation_callback=_elicitation(ask) if ask else None,
                     input_required_max_rounds=MAX_ROUNDS,
@@ -136,7 +136,7 @@ async def connect(
         raise McpError(f"{type(error).__name__}: {error}"[:300], type(error).__name__) from error
 
 
-async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn | None) -> Any:
+async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn | None, *, may_ask: bool) -> Any:
     if server.command:
         words = settings.MCP_COMMANDS.get(server.command)
         if words is None:
@@ -148,12 +148,14 @@ async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn |
     key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if has_token else ""
     if has_token and not key:
         raise McpError(f"{server.api_key_env} is empty, or is not for this host")
+    # A server that asks the user is silent until they answer; the turn bounds a call where nobody is asked.
+    silence_s = max(settings.TOOL_TIMEOUT_S, settings.APPROVAL_TIMEOUT_S + 30) if may_ask else settings.TOOL_TIMEOUT_S
     # Nothing of the environment: a proxy would see the token. The SDK follows redirects inside the endpoint's origin.
     http = httpx2.AsyncClient(
         transport=BoundedTransport(),
         headers={"Authorization": f"Bearer {key}"} if key else {},
         auth=None if key else provider_for(server, sign_in),
-        timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=settings.TOOL_TIMEOUT_S),
+        timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=silence_s),
         trust_env=False,
     )
     return streamable_http_client(server.url, http_client=await stack.enter_async_context(http))

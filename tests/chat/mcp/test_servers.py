@@ -266,6 +266,30 @@ async def test_question_of_a_tool_is_a_form_and_its_answers_reach_the_tool(upstr
     assert turn.sealed_answers is None
 
 
+@pytest.mark.parametrize(("approval_s", "silence_s"), [(600, 630), (1, 40)])
+async def test_server_may_be_silent_while_its_question_waits(
+    upstream, conversation, peer, settings, monkeypatch, approval_s, silence_s
+):
+    """One of an older revision asks inside the response to the call, which goes on when the user has answered."""
+    settings.TOOL_TIMEOUT_S, settings.APPROVAL_TIMEOUT_S = 40, approval_s
+    allowed: list[float] = []
+
+    class Recorded(session.BoundedTransport):
+        async def handle_async_request(self, request: Any) -> Any:
+            allowed.append(request.extensions["timeout"]["read"])
+            return await super().handle_async_request(request)
+
+    server = await set_up(peer.url)
+    monkeypatch.setattr(session, "BoundedTransport", Recorded)
+    upstream.script([call("echo", text="Moin"), DONE])
+    await ask(conversation, "Why?")
+    of_call = set(allowed)
+    allowed.clear()
+    await session.list_tools(server)
+
+    assert (of_call, set(allowed)) == ({silence_s}, {40})
+
+
 @pytest.mark.parametrize("decision", ["deny", "allow"])
 async def test_question_is_answered_over_the_api(upstream, conversation, peer, decision):
     await set_up(peer.url)
