@@ -504,6 +504,11 @@ document.addEventListener("submit", ({ target }) => {
   if (!target.closest(".queued")) document.dispatchEvent(new CustomEvent("legible:asked-again"));
 });
 
+// Not accepted: what is in the form is unsent again.
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (target === submittedForm && !detail.successful) submittedForm = null;
+});
+
 document.addEventListener("htmx:wsAfterMessage", () => {
   if (!submittedForm || submittedForm.isConnected) return;
   submittedForm = null;

@@ -135,6 +135,25 @@ def test_edit_that_is_not_sent_yet_outlives_a_reload(visit, offline):
 
 
 @pytest.mark.slow
+@pytest.mark.spec("product 44")
+def test_edit_that_could_not_be_sent_goes_to_the_composer_when_its_question_is_asked_again(visit, offline):
+    demo = visit(offline)
+    demo.watch.expected += ["ERR_FAILED", "[object HTMLFormElement]"]  # as htmx reports the edit that is cut off
+    demo.open()
+    demo.has_conversation(FIRST)
+    field = demo.rewords(1, SECOND)
+    demo.page.route("**/edit/", lambda route: route.abort())
+    demo.page.get_by_role("button", name="Save and submit").click()
+    expect(demo.page.locator("#connection")).to_contain_text("nothing was changed")
+    field.fill("typed since")
+
+    demo.answer(0).retry.click()
+
+    expect(field).to_have_count(0)
+    expect(demo.composer).to_have_value("typed since")
+
+
+@pytest.mark.slow
 def test_stopped_answer_is_continued_in_its_card(visit, connected, model):
     model.script([reply(says(opening(), "The first half is here, and "), waits("never")), plain("the second follows.")])
     demo = visit(connected)
