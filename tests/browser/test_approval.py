@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.cable import Cable
 from tests.browser.looks import violations
 from tests.browser.upstream import calls, plain, reply
 
@@ -41,6 +42,29 @@ def test_call_is_allowed_in_one_tab_and_the_other_follows(visit, gated, model):
         expect(page.locator(PANEL)).to_have_count(0)
         expect(page.locator("[data-answer]")).to_have_text(["Found."])
     expect(demo.page.locator("[data-tool-step]").first).to_have_attribute("data-state", "done")
+
+
+@pytest.mark.slow
+def test_panel_is_left_alone_while_a_page_without_socket_reads_answers(visit, gated, model):
+    model.script([reply(*SEARCH), plain("Found.")])
+    cable = Cable(gated)
+    cable.blocks_websockets = True
+    demo = visit(cable)
+    demo.watch.expected += ["WebSocket", "[object Event]"]
+    demo.starts_chat()
+    demo.asks("What do the covenants say?")
+    allow = demo.page.get_by_role("button", name="Allow", exact=True)
+    allow.focus()
+
+    for _read in range(2):  # the second begins after the first was shown
+        with demo.page.expect_response(lambda response: response.url == demo.page.url and response.ok):
+            pass
+    expect(allow).to_be_focused()
+    allow.press("Enter")
+
+    expect(demo.answer().ends("complete").answer).to_have_text("Found.")
+    expect(demo.page.locator(PANEL)).to_have_count(0)
+    cable.close()
 
 
 @pytest.mark.slow
