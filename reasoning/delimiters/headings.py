@@ -101,10 +101,22 @@ class ScratchpadHeadings:
         self._in_notes = False
 
     def _begin_text(self) -> None:
+        self._seam = 0  # where in the line a response begins that continues it
         self._line = ""  # the beginning of a line that may become a heading
         self._at_line_start = True
         self._follows_blank = True
         self._line_is_blank = True  # what was read of the current line before
+
+    @property
+    def held(self) -> str:
+        """The beginning of a line that may become a heading."""
+        return self._line
+
+    def begin_response(self) -> None:
+        """Expect a heading also where a response begins that continues the text within its line."""
+        self._seam = len(self._line)
+        if not self._at_line_start:
+            self._at_line_start, self._follows_blank = True, False
 
     def feed(self, token: Token) -> list[Token]:
         """Return the tokens that are certain now."""
@@ -133,6 +145,9 @@ class ScratchpadHeadings:
             end = text.find("\n", start)
             line = text[start:end] if end >= 0 else text[start:]
             heading = grammar.read(line, is_whole=is_final or end >= 0, follows_blank=self._follows_blank)
+            if heading and heading.kind == "text" and self._seam:
+                start, self._seam = self._seam, 0
+                heading = grammar.read(line[start:], is_whole=is_final or end >= 0, follows_blank=False)
             if heading is None:
                 text, self._line = text[:start], text[start:]
                 break
@@ -146,7 +161,7 @@ class ScratchpadHeadings:
                 grammar = _ALL if self._in_notes else _NOTES
             start = grammar.next_line(text, start) or len(text)
         if text:
-            self._at_line_start = text.endswith("\n")
+            self._at_line_start = text.endswith("\n") or self._line != ""
             self._follows_blank = self._is_blank(text, len(text) - self._at_line_start)
             self._line_is_blank = self._at_line_start or self._follows_blank
         tokens += [text[done:]] if done < len(text) else []

@@ -134,6 +134,11 @@ class TagScanner:
         self._carry = ""
         self._is_at_start = True  # nothing but blanks came
 
+    @property
+    def held(self) -> str:
+        """What may become a tag, or begin one."""
+        return self._carry
+
     def feed(self, text: str) -> list[Token]:
         """Return the tokens that are certain now, in order; no empty text."""
         buffer = self._carry + text if self._carry else text

@@ -8,11 +8,11 @@ space that may be the last. ``finish`` releases it all and must be called on eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reasoning.delimiters.headings import ScratchpadHeadings
-from reasoning.delimiters.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
+from reasoning.delimiters.tags import PLAIN_GRAMMAR, Grammar, Tag, TagScanner, Token, grammar_of, raw_text
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
 from reasoning.services.thinking_formats import ThinkingFormat
@@ -124,6 +124,10 @@ class Normalizer:
                 self._response.deltas.append(piece)
         return self._response.deltas.drain()
 
+    def continue_text(self, before: str) -> None:
+        """Parse the content that comes as the continuation of a text that was shown, which is not returned again."""
+        self._content.continue_text(before)
+
     def end_message(self) -> tuple[Delta, ...]:
         """Release what was held back of the content. Content that follows is another message's. Product 20."""
         self._content.finish()
@@ -171,9 +175,20 @@ class _Field:
     def __init__(self, parser: ThinkTagParser, grammar: Grammar = PLAIN_GRAMMAR, *, cleans: bool = False) -> None:
         self.parser = parser
         self._joiner = SurrogateJoiner()
+        self._grammar = grammar
         self._scanner = TagScanner(grammar)
         self._headings = ScratchpadHeadings()
         self._cleaner = StreamCleaner() if cleans else None
+        self._shown_chars = 0  # of the tokens that come: the end of the text that is continued
+
+    def continue_text(self, before: str) -> None:
+        for token in self._scanner.feed(before):
+            self._headings.feed(token)
+        self._shown_chars = len(self._headings.held) + len(self._scanner.held)
+        if not self._scanner.held:
+            self._scanner = TagScanner(self._grammar)  # a response may begin with an opener that counts nowhere else
+        self._headings.begin_response()
+        self.parser.continue_text(before)
 
     def feed(self, text: str, *, is_final: bool = False) -> None:
         if is_final or self._joiner.high or UNSEEN.search(text):
@@ -181,17 +196,23 @@ class _Field:
         if self._cleaner:
             text = self._cleaner.feed(text, is_final=is_final)
         for token in self._scanner.feed(text):
-            for part in self._headings.feed(token):
-                self.parser.feed(part)
+            self._parse(self._headings.feed(token))
 
     def finish(self) -> None:
         self.feed("", is_final=True)
         for rest in self._scanner.finish():
-            for token in self._headings.feed(rest):
-                self.parser.feed(token)
-        for token in self._headings.finish():
-            self.parser.feed(token)
+            self._parse(self._headings.feed(rest))
+        self._parse(self._headings.finish())
         self.parser.settle(is_final=True)
+
+    def _parse(self, tokens: Iterable[Token]) -> None:
+        for token in tokens:
+            if self._shown_chars:
+                raw = raw_text([token])
+                shown, self._shown_chars = self._shown_chars, max(self._shown_chars - len(raw), 0)
+                token = replace(token, raw=raw[shown:]) if isinstance(token, Tag) else raw[shown:]
+            if token:
+                self.parser.feed(token)
 
 
 def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:

@@ -182,6 +182,11 @@ class ContentOutput:
         self._unseen: list[str] = []  # before the first character of a block that is seen
         self._last = ""  # character of the answer
 
+    def continue_text(self, before: str) -> None:
+        """Guard the seam to a text that was shown before."""
+        self._last = before[-1:]
+        self._seam.feed(before, is_after_removal=False)
+
     def visible(self, text: str, *, is_after_removal: bool) -> None:
         # Backticks that join would begin or end other code than what was parsed.
         if is_after_removal and self._last in _CODE_MARKS and text[:1] == self._last:

@@ -85,16 +85,16 @@ class SectionParser:
     """Feed it visible text; it returns the answer's. ``bullets``: those of the summary that have ended.
 
     ``live`` holds back line breaks of the answer only, so that no word waits for the next; it may end in blanks.
-    ``continues``: the text continues where another one was cut off, so the blanks that it begins with belong to it.
+    ``before``: the answer that was cut off and that the text continues. It is not returned again.
     """
 
-    def __init__(self, *, live: bool = False, continues: bool = False) -> None:
+    def __init__(self, *, live: bool = False, before: str = "") -> None:
         self.bullets: list[str] = []
         self._shown: list[str] = []  # of the answer, by the present call
-        self._answer = _Answer(live=live, continues=continues)
+        self._answer = _Answer(live=live, before=before)
         self._bullet = _Bullet(self.bullets)
         self._in_summary = False
-        self._is_at_start = not continues  # of the message, whose first blanks are dropped
+        self._is_at_start = not before  # of the message, whose first blanks are dropped
         self._line = ""  # the current line, until its kind is decided
         self._is_decided = False
         self._follows_blank_line = True
@@ -108,6 +108,21 @@ class SectionParser:
         self._paragraphs_chars = 0
         self._has_plain_heading = False  # a quoted one counts no more
         self._is_finished = False
+        self._is_at_seam = False  # to a text that was cut off within its line
+        self._shown_chars = 0  # of the current line, by that text
+        self._continue(before)
+
+    def _continue(self, before: str) -> None:
+        above, _line_break, line = before.rpartition("\n")
+        self._follows_blank_line = not above.rpartition("\n")[2].strip()
+        is_heading = not self._answer.in_fence() and None is SECTIONS.read(
+            line, is_whole=False, follows_blank=self._follows_blank_line
+        )
+        if is_heading or not line:
+            self._line, self._shown_chars = line, len(line)
+            return
+        self._is_decided = self._line_has_text = True
+        self._is_at_seam, self._follows_blank_line = not self._answer.in_fence(), False
 
     @property
     def held_blanks(self) -> str:
@@ -121,6 +136,9 @@ class SectionParser:
         if self._is_at_start:
             text = text.lstrip()
             self._is_at_start = not text
+        if self._is_at_seam and text:
+            # Words behind a blank continue a sentence. Else a response may begin with a heading of its own.
+            self._is_at_seam, self._is_decided = False, text[0].isspace()
         at = 0
         while at < len(text):
             end = text.find("\n", at) + 1 or len(text)
@@ -166,7 +184,9 @@ class SectionParser:
         mark = self._read_line(is_whole=is_whole)
         if mark is None:
             return
-        text, self._line, self._is_decided = self._line, "", True
+        text, self._line, self._is_decided = self._line[self._shown_chars :], "", True
+        mark = LineStart(mark.kind, max(mark.chars - self._shown_chars, 0))
+        self._shown_chars = 0
         is_heading = mark.kind in (SUMMARY, ANSWER)
         if mark.kind in (SUMMARY, "fence"):
             self._end_paragraphs(is_summary=False)
@@ -279,14 +299,16 @@ class SectionParser:
 class _Answer:
     """The answer's text: blank lines at both ends dropped, its parts separated by one blank line."""
 
-    def __init__(self, *, live: bool, continues: bool) -> None:
+    def __init__(self, *, live: bool, before: str) -> None:
         self._code = CodeTracker()
+        self._code.feed(before)
         self._unread: list[str] = []  # text that the tracker hasn't read: few lines may be a heading
         self.ends = WhitespaceTrimmer(live=live, strips_start=False)
         self._seam = SeamGuard()  # a heading that was cut out must not join a delimiter
+        self._seam.feed(before, is_after_removal=False)
         self._leading: list[str] = []  # white space before the text of a part
         self._is_first_part = True
-        self._begins_part = not continues
+        self._begins_part = not before
         self._is_after_removal = False
 
     def begin_section(self) -> None:

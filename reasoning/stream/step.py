@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from reasoning.citations import check_citations, citation_to_json
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not complete
 MAX_STATUS_CHARS = 120
 _MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
+_REDACTED_AGAIN_CHARS = 2_048  # at the end of an answer that is continued: a secret may begin there
 MAX_PHASE_CHARS = 64  # of a word of the service; a longer one is no phase
 
 
@@ -149,11 +151,19 @@ class StepMachine:
 
     def _begin_message(self, number: int) -> None:
         """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
-        self._sections = SectionParser(live=True, continues=self._turn.continues)
+        is_continued = self._turn.continues and not any(message.answer for message in self._messages)
+        self._before = self._turn.cut_answer if is_continued else ""
+        self._sections = SectionParser(live=True, before=self._before)
         self._messages.append(_MessageText(number, self._sections))
-        self._continuation = ContinuedText(self._turn.cut_answer) if self._turn.continues else None
+        self._continuation = ContinuedText(self._before) if self._before else None
         # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
+        # A tag or a secret that begins at the end of the answer so far ends in what continues it.
+        if self._before:
+            self._normalizer.continue_text(self._before)
+        end = self._before[-_REDACTED_AGAIN_CHARS:]
+        self._shown_before = end[len(self._answer_redactor.feed(end)) :]  # and is held back once more
+        self._answer_redactor.counts.clear()
         self._answer_guard = RepeatGuard(self._turn.scratchpads)
 
     def _end_message(self, *, partial: bool = False) -> None:
@@ -238,10 +248,18 @@ class StepMachine:
         answer = self._normalizer.thinking or ""
         family = self._turn.family
         self._normalizer = Normalizer(live=True, family=family and replace(family, starts_in_thought=False))
+        if self._before:
+            self._normalizer.continue_text(self._before)
         self._route((*self._normalizer.feed({"content": answer}), *self._normalizer.finish()))
 
     def _show_answer(self, redacted: str, *, ends: bool = False) -> None:
         turn = self._turn
+        if redacted and self._shown_before:
+            pairs = zip(self._shown_before, redacted, strict=False)
+            shown = sum(1 for _pair in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            # Behind the first difference, which is a mask, nothing of it was shown.
+            self._shown_before = self._shown_before[shown:] if shown == len(redacted) else ""
+            redacted = redacted[shown:]
         if turn.scratchpads:
             redacted = self._mask(self._answer_guard, redacted, ends=ends)
         redacted = self.room.of_answer(redacted)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reasoning.delimiters.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 from reasoning.services.thinking_formats import ROLES, TURN_MARKS
@@ -34,6 +34,7 @@ from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import ContentOutput, is_blank
 
 THINK_TAGS = frozenset({"think", "thinking", "format"})
+BLOCK_TAGS = THINK_TAGS | {"reasoning"}
 _MAX_HEAD_CHARS = 80
 MAX_OPEN_CHARS = 1_000
 STRIKE_CLOSER = "</s>"
@@ -127,6 +128,13 @@ class ThinkTagParser:
         self._last_mark = self._role = ""  # of the leftovers, and what is behind it
         self._is_wrapped = False  # the answer began with the mark of its family for that
         self._has_strike = False  # an opener of struck text came: its closer is no leftover
+        self._continued = ""  # the last character of the text that is continued, until more of it comes
+
+    def continue_text(self, before: str) -> None:
+        """Parse as if ``before`` was parsed already, outside thoughts."""
+        self._continued = before[-1:]
+        self._text.code.feed(before)
+        self._output.continue_text(before)
 
     def feed(self, token: Token) -> None:
         """Sort one token. What is open decides first: a scratchpad, a tag in doubt, a mark that may end the answer."""
@@ -159,7 +167,11 @@ class ThinkTagParser:
 
     def _feed_tag(self, tag: Tag) -> None:
         # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
-        if self._may_be_literal(tag) and self._state.code.is_inside(is_opener=tag.kind == "open"):
+        if self._continued and tag.kind == "open" and tag.name in BLOCK_TAGS and self._state is self._text:
+            # A response that continues code may begin with a thought of its own, or with a tag of the code.
+            in_code = self._text.code.is_inside(is_opener=True)
+            self._feed_block_tag(replace(tag, is_doubtful=tag.is_doubtful or in_code))
+        elif self._may_be_literal(tag) and self._state.code.is_inside(is_opener=tag.kind == "open"):
             begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
             self._pending = PendingTag([tag], self._state.code.snapshot(), begins_message)
             self._state.code.watch_tag(is_opener=False)
@@ -194,6 +206,11 @@ class ThinkTagParser:
         return not word or (self._last_mark in TURN_MARKS and any(role.startswith(word) for role in ROLES))
 
     def _feed_text(self, text: str) -> None:
+        if self._continued and self._state is self._text:
+            # A fence begins a line, as ContinuedText has it. Blanks may precede a thought.
+            if text[0] in "`~" and self._continued not in " \n":
+                self._text.code.feed("\n")
+            self._continued = text[-1] if text.isspace() else ""
         self._state.code.feed(text)
         self._emit(text)
 
