@@ -89,7 +89,7 @@ _PARTS = {
     "META-INF/container.xml": EPUB,
 }
 _ZIP_ENTRY = b"PK\x01\x02"
-MAX_ZIP_ENTRIES = 20_000  # of a document: a book has some hundreds
+MAX_ZIP_ENTRIES = 50_000  # that are looked at; a book has some hundreds
 _PDF_START = b"%PDF-"
 MAX_PDF_OFFSET = 1_024  # as much may be in front of it, as viewers allow
 _PDF_OBJECT = re.compile(rb"\d \d+ obj\b")
