@@ -7,7 +7,7 @@ space that may be the last. ``finish`` releases it all and must be called on eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,19 +40,30 @@ class Normalizer:
 
     ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. Normaliser 1.
     ``family``: how its models mark thoughts beside the tags of every model. Product 33.
+    ``open_scratchpads``: those of the response before.
     ``live`` emits the answer's white space at once and leaves trimming to the section parser. It also drops the unseen
     characters of each field that redaction would drop: a delimiter must not be hidden by them until then.
     """
 
     def __init__(
-        self, *, starts_in_reasoning: bool = False, live: bool = False, family: ThinkingFormat | None = None
+        self,
+        *,
+        starts_in_reasoning: bool = False,
+        live: bool = False,
+        family: ThinkingFormat | None = None,
+        open_scratchpads: Collection[str] = (),
     ) -> None:
         self._response = ResponseState()
         self._live = live
         self._grammar = grammar_of(family)
         starts_in_thought = starts_in_reasoning or bool(family and family.starts_in_thought)
-        self._content = self._new_content(starts_in_reasoning=starts_in_thought)
-        self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True), cleans=live)
+        self._content = self._new_content(
+            starts_in_reasoning=starts_in_thought, may_end_scratchpad="content" in open_scratchpads
+        )
+        native = ThinkTagParser(
+            NativeOutput(self._response), is_native=True, may_end_scratchpad="native" in open_scratchpads
+        )
+        self._native = _Field(native, cleans=live)
         self._tool_calls = ToolCallReader()
         self._details: list[Any] = []
         self._blanks: list[str] = []  # before native text
@@ -98,6 +109,12 @@ class Normalizer:
         return self._response.has_open_thought and not self._response.native_field
 
     @property
+    def open_scratchpads(self) -> frozenset[str]:
+        """The fields that ended in a scratchpad, which may end in the next response of the turn."""
+        fields = {"content": self._content, "native": self._native}
+        return frozenset(name for name, field in fields.items() if field.parser.leaves_scratchpad_open)
+
+    @property
     def open_scratchpad(self) -> Scratchpad | None:
         """The beginning of the scratchpad that is being written: all of it is private, wherever it ends."""
         for open_one in (self._content.parser.scratchpad, self._native.parser.scratchpad):
@@ -131,7 +148,7 @@ class Normalizer:
     def end_message(self) -> tuple[Delta, ...]:
         """Release what was held back of the content. Content that follows is another message's. Product 20."""
         self._content.finish()
-        self._content = self._new_content()
+        self._content = self._new_content(may_end_scratchpad=self._content.parser.leaves_scratchpad_open)
         return self._response.deltas.drain()
 
     def finish(self) -> tuple[Delta, ...]:
@@ -145,9 +162,9 @@ class Normalizer:
             self._response.deltas.append(piece)
         return self._response.deltas.drain()
 
-    def _new_content(self, *, starts_in_reasoning: bool = False) -> _Field:
+    def _new_content(self, *, starts_in_reasoning: bool = False, may_end_scratchpad: bool = False) -> _Field:
         output = ContentOutput(self._response, live=self._live)
-        parser = ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning)
+        parser = ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning, may_end_scratchpad=may_end_scratchpad)
         return _Field(parser, self._grammar, cleans=self._live)
 
     def _feed_native(self, delta: Mapping[str, Any]) -> None:

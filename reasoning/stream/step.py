@@ -75,7 +75,12 @@ class StepMachine:
         self.number = number
         self.chars = 0  # of content: the end of a long step takes longer
         self._updates: list[Update] = []
-        self._normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning, live=True, family=turn.family)
+        self._normalizer = Normalizer(
+            starts_in_reasoning=starts_in_reasoning,
+            live=True,
+            family=turn.family,
+            open_scratchpads=turn.open_scratchpads,
+        )
         self._thinking_redactor = StreamRedactor()
         self._thinking_guard = RepeatGuard(turn.scratchpads)
         self._shown_thinking: list[str] = []
@@ -126,6 +131,7 @@ class StepMachine:
         # Of a stream that was cut, what can be the beginning of a secret is dropped.
         self._show_thinking(self._thinking_redactor.abort() if partial else self._thinking_redactor.flush(), ends=True)
         self._turn.has_open_thought = normalizer.has_open_thought
+        self._turn.open_scratchpads = normalizer.open_scratchpads
         self._turn.counters = self._turn.counters.plus(normalizer.counters)
         self._turn.redactions += self._thinking_redactor.counts
         thinking = self._remove_repeats()

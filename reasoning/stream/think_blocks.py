@@ -14,7 +14,8 @@ What a token does in each state, outside code:
     end of stream    -                    stays a thought, or what    its last closer ended it; without
                                           was held is the answer      one its text is the answer
 
-A scratchpad can lie over each state: its opener counts everywhere, its closer returns to the state below.
+A scratchpad can lie over each state: its opener counts everywhere, its closer returns to the state below. One that a
+message left open may end in the next: until its closer comes, what may belong to it is held.
 In apparent code a tag waits until the code closes (then it is text) or breaks (then it counts).
 
 While a rule can still go either way, tokens are buffered. When the question is settled, the buffer is emitted or parsed
@@ -109,10 +110,18 @@ class ThinkTagParser:
     """Feed it the tokens of one field of one response.
 
     ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. In a native field
-    everything is thinking, and delimiters are removed.
+    everything is thinking, and delimiters are removed. ``may_end_scratchpad``: the field left one open before, so all
+    that comes is held until a closer shows that it belongs to that one; without a closer it is text.
     """
 
-    def __init__(self, output: ContentOutput, *, starts_in_reasoning: bool = False, is_native: bool = False) -> None:
+    def __init__(
+        self,
+        output: ContentOutput,
+        *,
+        starts_in_reasoning: bool = False,
+        is_native: bool = False,
+        may_end_scratchpad: bool = False,
+    ) -> None:
         self._output = output
         self._response = output.response
         self._is_native = is_native
@@ -121,6 +130,8 @@ class ThinkTagParser:
         if starts_in_reasoning:
             self._state = ThinkState(THINK_TAGS, is_prefilled=True)
         self.scratchpad: OpenScratchpad | None = None
+        self.leaves_scratchpad_open = False  # at the end; a heading's scratchpad has no closer
+        self._perhaps_notes: list[Token] | None = [] if may_end_scratchpad else None
         self._pending: PendingTag | None = None
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
@@ -142,7 +153,9 @@ class ThinkTagParser:
             self._is_after_removal = True
             if token.name == "section" and not (self.scratchpad and self.scratchpad.has_heading):
                 token = token.raw
-        if self.scratchpad is not None:
+        if self._perhaps_notes is not None:
+            self._feed_perhaps_notes(token, self._perhaps_notes)
+        elif self.scratchpad is not None:
             self._feed_scratchpad(token, self.scratchpad)
         elif self._pending is not None:
             self._feed_pending(token, self._pending)
@@ -152,6 +165,18 @@ class ThinkTagParser:
             self._feed_tag(token)
         else:
             self._feed_text(token)
+
+    def _feed_perhaps_notes(self, token: Token, held: list[Token]) -> None:
+        if is_scratchpad(token, "close"):
+            self._perhaps_notes = None
+            self._response.stripped_delimiters += 1
+            self._response.count_hold(held)
+            self._response.add_scratchpad(raw_text(held))
+            return
+        held.append(token)
+        if is_scratchpad(token, "open"):
+            self._perhaps_notes = None
+            self._parse_again(held)
 
     def _feed_scratchpad(self, token: Token, scratchpad: OpenScratchpad) -> None:
         if is_scratchpad(token, "close"):
@@ -248,6 +273,11 @@ class ThinkTagParser:
 
     def settle(self, *, is_final: bool) -> None:
         """Resolve what is open: at the end of the stream all, at a tool call thoughts and code. Normaliser 5, 11."""
+        if is_final and self._perhaps_notes is not None:
+            held, self._perhaps_notes = self._perhaps_notes, None
+            self.leaves_scratchpad_open = is_blank(raw_text(held))
+            self._response.count_hold(held)
+            self._parse_again(held)
         while True:
             state = self._state
             if self._pending is not None:
@@ -260,6 +290,7 @@ class ThinkTagParser:
             else:
                 break
         if is_final and self.scratchpad:
+            self.leaves_scratchpad_open = not self.scratchpad.has_heading
             self._end_scratchpad(self.scratchpad)
         if is_final and self._leftovers and self._role.strip() not in ("", *ROLES):
             leftovers, self._leftovers = self._leftovers, []

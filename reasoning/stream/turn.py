@@ -89,6 +89,7 @@ class TurnMachine:
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning
         self.has_open_thought = False  # the last response ended in a thought, as if its tools were a part of it
+        self.open_scratchpads: frozenset[str] = frozenset()  # fields of the last response that ended in one
         self.room = Room(limits or TurnLimits())
         before = before or EndedPart()
         self.continues = before.is_text_cut  # the next text continues where the last one was cut off

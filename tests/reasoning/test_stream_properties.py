@@ -96,9 +96,10 @@ def test_answer_has_no_delimiter_and_is_stable(text, native, hint):
         max_size=5,
     ),
     hint=st.booleans(),
+    open_scratchpads=st.sampled_from([(), (), ("content",), ("native",), ("content", "native")]),
     seed=seeds,
 )
-def test_hostile_stream_is_parsed_the_same_however_cut_and_loses_nothing(parts, hint, seed):
+def test_hostile_stream_is_parsed_the_same_however_cut_and_loses_nothing(parts, hint, open_scratchpads, seed):
     """Each # becomes a character of its own, so that every one of them can be looked for.
 
     Fields that are null change nothing. Tagged thoughts are dropped where there is native text.
@@ -106,12 +107,13 @@ def test_hostile_stream_is_parsed_the_same_however_cut_and_loses_nothing(parts, 
     marks = iter(map(chr, range(0x4E00, 0x9FFF)))
     numbered = [(field, "".join(next(marks) if piece == "#" else piece for piece in pieces)) for field, pieces in parts]
     deltas = [TOOL if field == "tool_calls" else {field: text} for field, text in numbered]
-    whole = channels(deltas, starts_in_reasoning=hint)
+    options = {"starts_in_reasoning": hint, "open_scratchpads": open_scratchpads}
+    whole = channels(deltas, **options)
     cut = list(recut(deltas, seed))
     nulls = {"role": "assistant", "reasoning": None, "reasoning_details": None, "tool_calls": None}
 
-    assert channels(cut, starts_in_reasoning=hint) == whole
-    assert channels(({**nulls, **delta} for delta in cut), starts_in_reasoning=hint) == whole
+    assert channels(cut, **options) == whole
+    assert channels(({**nulls, **delta} for delta in cut), **options) == whole
     received = [
         char
         for char in whole.visible + (whole.stored or "") + "".join(whole.scratchpads)

@@ -361,6 +361,40 @@ def test_thought_that_a_call_left_open_ends_in_the_next_response(text, thinking,
     assert answer(outcome).text == shown
 
 
+@pytest.mark.spec("normaliser 7")
+@pytest.mark.parametrize("field", ["content", "reasoning"])
+@pytest.mark.parametrize("size", [1, 5, 100])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("quokka rest</scratchpad>\nFinal Answer:\nfour", "four"),
+        ("<think>quokka</think> rest</scratchpad>four", "four"),
+        ("Done.", "Done."),
+        ("one <scratchpad>quokka</scratchpad>two", "one two"),
+    ],
+)
+def test_scratchpad_that_a_call_left_open_ends_in_the_next_response(text, expected, size, field):
+    turn = new_turn()
+    run({field: "Let me. <scratchpad>quokka plan"}, call(0, "c"), turn=turn)
+    run(call(0, "c2"), turn=turn)
+
+    updates, outcome = run(*({field: text[at : at + size]} for at in range(0, len(text), size)), turn=turn)
+
+    channel = Channel.ANSWER if field == "content" else Channel.THINKING
+    assert text_on(channel, updates).strip().removeprefix("Final Answer:\n") == expected
+    assert "quokka" not in repr((updates, outcome))
+
+
+@pytest.mark.spec("product 20")
+def test_scratchpad_that_a_message_left_open_ends_in_the_next_message():
+    updates, outcome = run(
+        RawFields({"content": "Let me. <scratchpad>quokka"}), RawFields({"content": "quokka</scratchpad>four"}, 1)
+    )
+
+    assert [event.text for event in outcome.events if isinstance(event, AssistantMessage)] == ["Let me.", "four"]
+    assert "quokka" not in repr((updates, outcome))
+
+
 @pytest.mark.spec("product 35")
 @pytest.mark.parametrize(
     ("text", "expected"), [("So <think>and", True), ("<think>and", False), ("So <think>and</think> on", False)]
