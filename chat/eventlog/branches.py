@@ -104,9 +104,9 @@ def purge_deleted(before: datetime) -> None:
     has_text = Exists(Event.objects.filter(turn=OuterRef("pk")).exclude(public={}))
     for turn in Turn.objects.filter(has_text, deleted_at__lt=before):
         with transaction.atomic():
-            Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
+            Conversation.all_objects.select_for_update().filter(pk=turn.conversation_id).first()
             if not Turn.objects.filter(pk=turn.pk, deleted_at__lt=before).exists():
-                continue  # it was restored meanwhile
+                continue  # it was restored meanwhile, or is gone
             asked = turn.events.filter(type=UserMessage.type).values_list("public__attachments", flat=True)
             files = [file["id"] for listed in asked for file in listed or ()]
             # The title is indexed with the first event, which stays without its text.

@@ -25,7 +25,7 @@ class LocalChannelLayer(BaseChannelLayer):
         super().__init__(capacity=capacity)
         self.channels: defaultdict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(partial(asyncio.Queue, capacity))
         self.groups: dict[str, set[str]] = {}
-        self._groups_of: dict[str, set[str]] = {}  # a channel
+        self._groups_of: dict[str, set[str]] = {}  # by channel
 
     async def new_channel(self, prefix: str = "specific") -> str:
         return f"{prefix}.local!{secrets.token_hex(12)}"

@@ -205,6 +205,9 @@ def read_json(connection: Connection[Any, Any], file_name: str, file: IO[bytes],
                 connection.send(Skipped(_("Takes too long to read"), name))
             except MemoryError:
                 connection.send(Skipped(_("Too large"), name))
+            except (LookupError, TypeError, AttributeError, ValueError):  # an odd form: the others are read
+                connection.send(Skipped(_("Cut off or damaged"), name))
+                unusable += 1
             if unusable >= MAX_UNUSABLE:
                 raise UnreadableError(_("The rest of %(name)s was not read.") % {"name": file_name})
 
@@ -221,9 +224,7 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
                 text = raw.decode(detect_encoding(raw) or "utf-8", "replace")
             # Control characters in strings are no reason to refuse a conversation.
             found = read_conversation(json.loads(text, strict=False))
-    except (TooSlowError, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001 - whatever is odd in one conversation, the others are read
+    except (ValueError, RecursionError):
         connection.send(Skipped(_("Cut off or damaged"), name))
         return False
     if found is None:
@@ -237,14 +238,8 @@ def send_one(connection: Connection[Any, Any], raw: bytes | None, name: str, lim
     # 2. Read its texts, if they are wanted.
     connection.send(Found(name, title, import_id_of(found, raw), found.first_answer))
     if connection.recv():
-        try:
-            with limit_time():
-                turns, is_shortened = imported_turns(found, limits)
-        except (TooSlowError, MemoryError):
-            raise
-        except Exception:  # noqa: BLE001 - as above
-            connection.send(Skipped(_("Cut off or damaged"), shown_name(title) or name))
-            return False
+        with limit_time():
+            turns, is_shortened = imported_turns(found, limits)
         connection.send(FoundTurns(turns, is_shortened, {kind: n for kind, n in found.left_out.items() if n}))
     return True
 
