@@ -20,7 +20,7 @@ _SAMPLES = wordset(
     """
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
-    foo bar baz foobar abc def ghi xyz 1password
+    foo bar baz foobar abc def ghi xyz 1password pass token secret
     latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass env stdin x00
     """
@@ -39,7 +39,9 @@ class Allowed(NamedTuple):
 _NOUNS = "password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?"
 ALLOWLIST = (
     # What documentation and code write where a secret belongs.
-    Allowed("angle brackets", r"<[^>]*>?[\])}.:`]*", "<access-token>", "<ann>Maple77"),
+    Allowed(
+        "angle brackets", r"<[^>]*>?[\])}.:`]*|&lt;[^&]*(?:&gt;?)?[\])}.:`]*", "&lt;access-token&gt;", "<ann>Maple77"
+    ),
     Allowed(
         "brackets",
         r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40}|hidden|masked|filtered|removed|omitted)[\])]?",
@@ -80,7 +82,8 @@ ALLOWLIST = (
     ),
     Allowed(
         "place of a secret",
-        r"(?i:(?!my|your)[a-z]{2,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)",
+        r"(?i:(?!my|your)[a-z]{2,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)"
+        r"|[A-Za-z\d._-]{0,40}(?:(?i:placeholder)[\w-]{0,20}|(?:TOKEN|KEY|SECRET|STRING|VALUE)_?HERE|(?:Token|Key|Secret|Value)Here)",
         "hashed-secret-here",
         "maple77-here",
     ),
@@ -104,7 +107,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "name of a secret",
-        rf"(?i:(?:[a-z]{{1,12}}\d?[-_]){{1,4}}(?:{_NOUNS})(?:[-_]id|[-_]?v?\d)?)(?:@[a-z].*)?",
+        rf"(?i:(?:[a-z]{{1,12}}\d?s?[-_]){{1,4}}(?:{_NOUNS})(?:[-_]id|[-_]?v?\d)?)(?:@[a-z].*)?",
         "s3_secret_access_key",
         "s3_maple77",
     ),
@@ -132,10 +135,10 @@ ALLOWLIST = (
     Allowed("counted digits", r"(?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?", "sk-12345", "sk-12347"),
     Allowed("counted bytes", r"[0-9a-f]{0,4}0203040506070809[0-9a-f]*", "0102030405060708090a", "0102030405060709"),
     Allowed("hexadecimal words", r"(?i:dead(?:beef|cafe|bad)+)", "deadbeefcafebad", "deadbeef77"),
-    Allowed("repeated letter", r"(?i:(?P<letter>[a-z])(?P=letter){2,})", "YYYYY", "YYYYY7"),
+    Allowed("repeated letter", r"(?i:(?P<letter>[a-z])(?P=letter){2,}|0{8,}[a-f]{0,4})", "YYYYY", "YYYYY7"),
     Allowed(
         "x for each character",
-        r"(?i:[a-z]{0,8}(?:[-_][a-z]{1,8}){0,2}[-_]?x{4,}[x_.-]*|(?:[a-z]{1,8}[-_]){1,3}xxx)",
+        r"(?i:[a-z]{0,8}(?:[-_][a-z]{1,8}){0,2}[-_]?x{4,}[x_.-]*|(?:[a-z]{1,8}[-_]){1,3}xxx|[\w.~-]{0,24}x{6,}[x_.~-]*)",
         "sk-xxxxxxxx",
         "sk-xxxxmaple77",
     ),
@@ -176,7 +179,15 @@ ALLOWLIST = (
     Allowed("test of Go", r"Test(?:[A-Z][a-z]+){2}\w*(?:/[A-Za-z][\w.=#-]*)+", "TestRotateKey/rsa2048", "TestMaple77"),
     Allowed("variable of a rule", r"\?[A-Za-z_]*\}?", "?Variable", "?maple77"),
     Allowed("literal of Ruby", r"%[wWiIqQ][\[({].*", "%i[d3].freeze", "%image7"),
-    Allowed("regular expression", r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*", "[a-f0-9]{8}", "[a-f0-9]77"),
+    Allowed("sample of HAProxy", r"%\[[a-z_.]+\(.*", "%[req.hdr(authorization)]", "%[maple77"),
+    Allowed("action of Rails", r"(?:[a-z_]{2,30}/){0,4}[a-z_]{2,30}#[a-z_]{2,30}", "users/passwords#edit", "maple#77"),
+    Allowed("joined text", r"\.\$[a-z].*|\+new [A-Z]\w+\(?.*", ".$config2[", ".maple77"),
+    Allowed(
+        "regular expression",
+        r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*|\^.{2,100}\$|\.[*+].*",
+        "[a-f0-9]{8}",
+        "[a-f0-9]77",
+    ),
     Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
     Allowed(
         "rules of validation",
@@ -228,7 +239,7 @@ ALLOWLIST = (
     # What anybody may read. Addresses with a password have rules of their own.
     Allowed("address", r"https?://[^\s@]*|[a-z][a-z\d+]{2,16}://[^\s@?]*", "sqlite:///./store9.db", "x://maple@77"),
     Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
-    Allowed("artifact of Maven", r"[a-z][\w.-]{1,40}:\d{1,4}(?:\.\d{1,4}){1,3}", "jjwt-api:0.12.5", "jjwt:maple77"),
+    Allowed("artifact of Maven", r"[a-z][\w.-]{1,40}[:-]\d{1,4}(?:\.\d{1,4}){1,3}", "jjwt-api:0.12.5", "jjwt:maple77"),
     Allowed("message of Objective-C", r"\[\[[A-Z][A-Za-z]{2,40}", "[[NSProcessInfo", "[[maple77"),
     Allowed("name of a package", r"@[a-z][\w-]*/[\w.-]+", "@next-auth/prisma2", "@maple77"),
     Allowed(
@@ -266,7 +277,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "path from a root",
-        r"(?:/[a-z][a-z\d._-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w-]{1,80})?",
+        r"(?:/[a-z][a-z\d._@-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w-]{1,80})?",
         "/etc/ssl/redis2.pem",
         "/Maple77",
     ),
@@ -307,6 +318,14 @@ ALLOWLIST = (
         "application/77",
     ),
     Allowed("identifier of Windows", r"S-1(?:-\d{1,12}){2,15}", "S-1-5-21-3623811015", "S-1-5-maple77"),
+    Allowed("anchor of a page", r"#[a-z]{1,24}(?:-(?:[a-z]{1,24}|\d{1,3}(?=-))){1,12}", "#oauth-20-flow", "#maple-77"),
+    Allowed("names in capitals", r"[A-Z]{2,8}(?:/[A-Z]{2,8}\d{0,2}){1,6}", "EC/PKCS1/PKCS8", "EC/MAPLE777"),
+    Allowed(
+        "version of an API",
+        r"(?:(?:[a-z][a-z\d-]{1,30}\.){1,5}[a-z]{2,6}/)?v\d{1,2}(?:(?:alpha|beta|rc)\d{1,2})?",
+        "external-secrets.io/v1alpha1",
+        "external-secrets.io/v1maple77",
+    ),
     Allowed(
         "version", r"v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+-]{1,40})?", "v6.2.1-beta.3+build.5", "v6.2.1maple"
     ),

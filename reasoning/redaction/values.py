@@ -40,6 +40,7 @@ _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _MORE_OF_SENTENCE = re.compile(
     r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z{]|\s*\n|[a-z]{2,12}>\()"
+    r"| (?:Auth )?(?:passwords?|secrets?|tokens?|keys?|credentials?)(?![\w:=])"
     r"| \| (?:None|null|undefined|str|string)(?!\w)"
     r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
@@ -48,7 +49,10 @@ _MORE_OF_SENTENCE = re.compile(
 _PUBLIC_BESIDE = (
     (re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"), re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")),
     (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
-    (re.compile(r"(?i)token[ _-]?id\Z"), re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")),
+    (
+        re.compile(r"(?i:token|credentials?)(?i:[ _-]?id)\Z|[a-z]Secrets?Id\Z"),
+        re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
+    ),
     (
         re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signing ?key\Z"),
         re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?"),

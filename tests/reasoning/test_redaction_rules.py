@@ -332,6 +332,18 @@ def test_public_block_is_shown(kind, line_break):
     assert "".join(map(stream.feed, text)) + stream.flush() == text
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n", "\n    "])
+def test_public_key_of_gnupg_is_shown(line_break):
+    dashes, lines = "-" * 5, [noise(64, seed) for seed in range(20)]
+    head, end = ["Version: GnuPG v2", "Comment: https://keys.example.org", ""], ["=aB3d"]
+    kind = "PGP PUBLIC KEY BLOCK"
+    text = line_break.join([f"{dashes}BEGIN {kind}{dashes}", *head, *lines, *end, f"{dashes}END {kind}{dashes}", "so."])
+    stream = StreamRedactor()
+
+    assert redact_text(text) == text
+    assert "".join(map(stream.feed, text)) + stream.flush() == text
+
+
 def test_block_with_more_than_base64_is_redacted():
     dashes = "-" * 5
     text = f"{dashes}BEGIN CERTIFICATE{dashes}\npassword=hunter2\n{dashes}END CERTIFICATE{dashes}"

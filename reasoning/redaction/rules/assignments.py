@@ -84,6 +84,8 @@ _NEXT_WORD = re.compile(r" [A-Za-z]")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
+_NAME_OF_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_NAME_OF_OBJECT = re.compile(r"[a-z]{2,16}(?:-[a-z]{2,16}){1,5}")  # of a cluster: "remoteKey: redis-ca"
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
@@ -210,10 +212,12 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     if separator in ("-", "–", "—") and value.replace("-", "").isalpha():
         return False  # "password - plain-text password of the user"
     if separator[0] in "-–—→⇒\"'<" or separator[:2] == "><":
-        return is_secret_in_prose(name, value)
+        end = lead.end() + len(value)
+        is_text = NEXT_NAME.match(value) if " " in value else value.isalpha() and _NEXT_WORD.match(lead.string, end)
+        return not (is_text or _DOTTED_PATH.fullmatch(value)) and is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
         return False
-    return is_quoted_secret(name, value, quoted) if quoted else is_bare_secret(lead, value)
+    return is_quoted_secret(lead, value, quoted) if quoted else is_bare_secret(lead, value)
 
 
 def is_weak_value(separator: str, kind: KeyKind, value: str) -> bool:
@@ -236,11 +240,14 @@ def is_secret_beside_bar(lead: re.Match[str], value: str) -> bool:
     return bool(is_cell) and not is_union and is_secret_in_prose(lead["name"], value)
 
 
-def is_quoted_secret(name: str, value: str, quote: str) -> bool:
+def is_quoted_secret(lead: re.Match[str], value: str, quote: str) -> bool:
+    name = lead["name"]
     is_command = quote == "`" and " " in value  # TOKEN=`pass show token`
     # the name of a variable, or of the secret itself: csrfToken = "csrf-token", "Client secret"
     is_name = value.isupper() and is_variable(value)
     is_name |= is_label(value)
+    is_listed = quote == "`" or "[" in lead["open"]
+    is_name |= is_listed and not PASSWORD_NAME.search(name) and _NAME_OF_FIELD.fullmatch(value) is not None
     is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
     is_text |= " " in value and NEXT_NAME.match(value) is not None  # "interval: 45m"
     is_text |= " " in name and len(words) > 1 and not any(map(str.isdigit, value))  # a translation
@@ -256,6 +263,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     end = lead.end() + len(value)
     is_sentence = separator == ":" and (is_word(value) or not PASSWORD_NAME.search(name))
     if separator == ":" and is_word(value) and not _LINE_END.match(lead.string, end):
+        return False
+    if not PASSWORD_NAME.search(name) and _NAME_OF_OBJECT.fullmatch(value):
         return False
     if continues_sentence(lead.string, lead.end(), end) or (
         value.isalpha()
@@ -425,10 +434,11 @@ RULES = (
         "name",
         ("<apiKey>{key}</apiKey>", 'proxy_url="socks5h://<username>:<password>@proxy-host"'),
         # <password>…</password>, with attributes or a namespace.
-        r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80}=[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
+        r"<(?!code>)(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80}=[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?",
         accept=lambda found, value: (
             # A placeholder such as <password> has a sentence behind it.
             not is_label(value)
+            and not is_public_beside(found["name"], value)
             and (found["end"] or (" " not in value and value[0].isalnum() and is_mixed(value)))
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=WEAK_MIN_CHARS))
         ),
@@ -441,7 +451,7 @@ RULES = (
         # Only the name is consumed: another may be in what this one takes for its value or its attribute.
         r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?=[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
         r"(?:(?<=[\"'],)|\s)\s{0,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256}))",
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>(?!```|~~~)[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
         needs="val|Val|content|data|body",
     ),

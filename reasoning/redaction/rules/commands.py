@@ -62,6 +62,7 @@ RULES = (
         r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
         r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
         accept=is_no_number,
+        strip=True,
         needs=r"-[uU]|-user",
     ),
     pattern_rule(
@@ -139,7 +140,7 @@ RULES = (
         ("set -x DB_PASS {password}", "set token limits to 4096"),
         # export NAME value: commands that need no sign between name and value.
         r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
-        r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
+        r"(?P<name>[\w.\-]{1,63}\w)[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)",
         accept=lambda found, value: (
             classify(found["name"]) is KeyKind.SECRET
             and not is_public_beside(found["name"], value)

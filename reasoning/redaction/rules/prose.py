@@ -81,7 +81,7 @@ _IS_VALUE = re.compile(  # "… for bob is …"
 )
 _THEN_VALUE = re.compile(  # "use the password …", "root's password …"
     rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}"
-    r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)"
+    r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)(?![\"']\s{0,2}:)"
 )
 # A code of a door or a login; others (status, postal, industry) are public.
 _CODE_WORDS = (
@@ -101,9 +101,13 @@ _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
-    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
 )
-_ID_NAME = re.compile(r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project)=?|[(\[]?(?:[a-z]{2,16}[_-])?id[:=]?")
+# Behind these words is an id, a digest or a place.
+_PUBLIC_NAME = re.compile(
+    r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project|region|zone)=?|[(\[]?(?:[a-z]{2,16}[_-])?id[:=]?"
+    r"|[\w./\-]{0,60}(?:hash|digest|checksum|revision)[:=]"
+)
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
     rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
@@ -282,14 +286,15 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
-        is_announced, is_id = not name["plain"], False
+        rest = text[name.end() : around.start("words")] if around else ""
+        is_announced, is_public = not name["plain"], _PUBLIC_NAME.fullmatch(rest) is not None
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
             value = strip_punctuation(word.group().lstrip("\"'`*_«„“(["))
             if "[redacted" in word.group():
                 break  # a second redaction would look further than the first
             if (
                 not value.isalpha()
-                and not is_id
+                and not is_public
                 and is_mixed(value)
                 and (is_announced or is_chosen(value))
                 and not is_harmless(value)
@@ -304,7 +309,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 yield Span(start, start + len(value))
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
-            is_id = _ID_NAME.fullmatch(word.group()) is not None
+            is_public = _PUBLIC_NAME.fullmatch(word.group()) is not None
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
 
 

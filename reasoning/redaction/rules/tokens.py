@@ -118,7 +118,10 @@ SHAPES = {
         r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2,3}|(?:-[A-Z0-9]{5,6}){4,5})",
         "A3-{u6}-{u6}-{u5}-{u5}-{u5} A3-{u6}-{u5}-{u6}-{u5}-{u5}-{u5}",
     ),
-    "Vault (old)": (r"[sb]\.[A-Za-z0-9]{24}(?![\w.])", "s.{a24} b.{a24}"),
+    "Vault (old)": (  # not the member of a variable
+        r"[sb]\.(?![A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*(?![\w.]))[A-Za-z0-9]{24}(?![\w.])",
+        "s.{a24} b.{a24}",
+    ),
     "Product key": (r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])", "{u5}-{u5}-{u5}-{u5}-7{u4}"),
     "Expo": (r"EXO[a-f0-9]{24}(?![A-Za-z0-9])", "EXO{h24}"),
     "Braintree": (
@@ -157,7 +160,7 @@ _CUT_TOKEN = re.compile(
 )
 # A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
 _DENSE_RUN = re.compile(
-    rf"(?<![A-Za-z0-9+/_\-]){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
+    rf"(?:(?<![A-Za-z0-9+/_\-%])|(?<=%[0-9A-Fa-f]{{2}})){ESCAPED_BREAK}(?P<value>(?:[A-Za-z0-9+/_\-]|%2[BFbf]){{20,}}+(?:=|%3[Dd]){{0,2}})"
     r"(?![A-Za-z0-9+/_\-])"
 )
 _WORDS = re.compile(r"[A-Za-z][a-z]{3,}")
@@ -184,7 +187,7 @@ _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
     r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
-    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)"
+    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id"
     r"|content-md5|message-id|amz-id-2|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
