@@ -364,6 +364,7 @@ _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩ
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
+    r"|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
 TRIGGERS = (

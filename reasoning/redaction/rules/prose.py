@@ -216,7 +216,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
             if (
                 is_value_behind_name(name, value)
                 and not is_on_next_line(text, word.end(), start, start + len(value), value)
-                and not is_verb(name, "", text, word.start())
+                and not is_verb(name, value, text, word.start())
                 and not is_harmless(value)
             ):
                 yield Span(start, start + len(value))
@@ -450,11 +450,20 @@ RULES: Final = (
         ("{password} is my password", "Use 1Password as the password manager."),
         r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
         r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
-        r"(?:[a-z]{1,16}(?=[A-Z]))?"
+        r"(?:(?:[a-z]{1,16}(?=[A-Z]))?"
         r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
+        r"|(?P<name>\w{1,40}?(?:[_.\-]|[a-z](?=[A-Z]))[\w.\-]{1,40}+|pwd|pass|token|secret|credentials))"
         r"(?! (?:manager|polic|rule|hash|store|generator))",
-        accept=lambda found, value: is_mixed(value) and (len(value) >= 6 or found["quote"]) and "-" not in value[2:4],
+        accept=lambda found, value: (
+            is_mixed(value)
+            and (len(value) >= 6 or found["quote"])
+            and "-" not in value[2:4]
+            and (
+                not found["name"]
+                or (classify(found["name"]) is KeyKind.SECRET and (_COMPOUND.search(found["name"]) or is_chosen(value)))
+            )
+        ),
     ),
     pattern_rule(
         "two names and two values",
