@@ -26,7 +26,7 @@ from accounts.access.attempts import AttemptLimit
 from accounts.models import User
 from chat.documents.passages import PassageText, read_passages
 from chat.eventlog import documents, leases
-from chat.files.extraction import KINDS, FileText, encoding_of, media_type_of
+from chat.files.extraction import KINDS, FileText, media_type_of
 from chat.files.words import clean_name, refused_type
 from chat.models import Collection, Document, DocumentPassage
 from chat.models import Event as StoredEvent
@@ -38,6 +38,7 @@ from reasoning.events import AssistantMessage
 FIELD = "files"
 UPLOADS_ALLOWED = 1_000  # in five minutes
 MAX_CHARS = 5_000_000  # of a document; what follows can't be searched
+MAX_PASSAGES = 20_000  # also of tiny pages: all are compared with those of the last copy and stored at once
 AT_ONCE = 2  # in a process of the server
 NICENESS = 10  # answers come first
 TIME_LIMIT_S, WAIT_LIMIT_S = 60.0, 300.0  # of processor time, and altogether
@@ -135,7 +136,7 @@ def read(document: Document) -> None:
 
 def read_apart(media_type: str, content: bytes) -> tuple[FileText, list[PassageText]]:
     """Read a file in a process for documents."""
-    args = (media_type, content, MAX_CHARS, encoding_of(media_type, content))
+    args = (media_type, content, MAX_CHARS, MAX_PASSAGES)
     try:
         return run_in_process(read_passages, *args, pool=PROCESSES, limit_s=TIME_LIMIT_S)
     except MemoryLimitError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from chat.files.blocks import Block
-from chat.files.extraction import FileText, read_blocks
+from chat.files.extraction import FileText, encoding_of, read_blocks
 from chat.search.passage_text import FEWEST_CHARS, LONGEST_CHARS, TARGET_CHARS, pieces_of
 
 SECTION_SEPARATOR = " › "
@@ -23,10 +23,15 @@ class PassageText(NamedTuple):
     text: str
 
 
-def read_passages(media_type: str, content: bytes, max_chars: int, encoding: str) -> tuple[FileText, list[PassageText]]:
-    """Return what a file says of itself, and its passages. Runs in a process for documents."""
-    found = read_blocks(media_type, content, max_chars, encoding)
-    return found._replace(blocks=()), list(passages_of(found.blocks))
+def read_passages(
+    media_type: str, content: bytes, max_chars: int, max_passages: int
+) -> tuple[FileText, list[PassageText]]:
+    """Return what a file says of itself, and its first passages. Runs in a process for documents."""
+    found = read_blocks(media_type, content, max_chars, encoding_of(media_type, content))
+    passages = passages_of(found.blocks)
+    texts = list(islice(passages, max_passages))
+    is_cut = found.is_cut or next(passages, None) is not None
+    return found._replace(blocks=(), is_cut=is_cut), texts
 
 
 def passages_of(blocks: Iterable[Block]) -> Iterator[PassageText]:
@@ -66,9 +71,10 @@ def ends_before(run: list[Block], block: Block, headings: list[Block]) -> bool:
     """Say whether a passage below these headings ends before this block: with its chapter in any case."""
     if block.page != run[-1].page:
         return True
-    if all(one.kind == "heading" for one in run):
-        return False
     chars = sum(len(one.text) for one in run)
+    if all(one.kind == "heading" for one in run):
+        # A list in capitals looks like headings, without any text that they head.
+        return chars + len(block.text) > LONGEST_CHARS
     if block.kind == "heading":
         return chars >= FEWEST_CHARS or (bool(headings) and block.level <= headings[0].level)
     return chars + len(block.text) > (LONGEST_CHARS if run[-1].kind == "heading" else TARGET_CHARS)

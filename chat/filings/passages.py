@@ -75,7 +75,8 @@ def ends_before(run: list[SectionBlock], chars: int, block: SectionBlock, rest: 
     if block.section != before.section or block.section_title != before.section_title:
         return True
     if block.kind == "heading":
-        return chars >= FEWEST_CHARS and before.kind != "heading"
+        # A list in capitals looks like headings, without any text that they head.
+        return chars >= FEWEST_CHARS and (before.kind != "heading" or chars + len(block.text) > LONGEST_CHARS)
     if block.table and block.table == before.table and chars + rest <= LONGEST_CHARS:
         return False
     return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from zipfile import ZipFile
 
@@ -123,6 +124,24 @@ def test_passages_of_a_long_table_begin_with_its_heads(collection):
     assert [row for text in texts for row in text.split("\n")[1:]] == [row.replace(";", " | ") for row in rows]
 
 
+@pytest.mark.parametrize(("name", "mark"), [("bulletin.txt", ""), ("headings.md", "# "), ("bold.html", "<html><p><b>")])
+def test_document_of_headings_alone_has_short_passages(collection, name, mark):
+    lines = [f"STORM WARNING {number} OF THE COAST" for number in range(200)]
+    document = load(collection, name, "\n\n".join(f"{mark}{line}" for line in lines).encode())
+
+    texts = list(document.passages.values_list("text", flat=True))
+    assert max(map(len, texts)) < 2_000
+    assert [line for text in texts for line in text.split("\n")] == lines
+
+
+def test_document_of_very_many_pages_is_read_as_far_as_passages_are_stored(collection, monkeypatch):
+    monkeypatch.setattr(loading, "MAX_PASSAGES", 3)
+    document = load(collection, "pages.txt", b"One.\fTwo.\fThree.\fFour.")
+
+    assert (document.status, document.is_cut) == ("ready", True)
+    assert list(document.passages.values_list("text", flat=True)) == ["One.", "Two.", "Three."]
+
+
 def test_title_and_pages_are_those_that_the_file_states(collection):
     document = load(collection, "two.pdf", pdf("Storage", "Lease"))
 
@@ -225,6 +244,18 @@ def test_file_that_is_not_accepted_is_named_with_the_reason(collection, alice, s
     assert (refused.value.code, refused.value.field) == (code, "files")
     assert refused.value.message.startswith(words)
     assert collection.documents.count() == 1
+
+
+def test_mail_of_very_many_header_lines_takes_no_memory_to_recognise(collection):
+    content = b"a:\n" * 300_000
+    tracemalloc.start()
+    try:
+        accept(collection, "a.eml", content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 20 * len(content)
 
 
 def test_collection_that_is_full_takes_a_new_copy_of_what_it_has(collection, settings):

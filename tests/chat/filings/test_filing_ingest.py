@@ -155,6 +155,12 @@ def test_passages_lose_no_text_and_stay_short(found):
     assert all(len(one.text) <= 4000 for one in passages)
 
 
+def test_headings_without_text_are_cut_into_passages():
+    headings = [SectionBlock("Item 1", "", "", "heading", f"STORM WARNING {number}") for number in range(500)]
+
+    assert max(len(one.text) for one in cut_passages(headings)) < 2_000
+
+
 def test_passage_never_ends_with_the_heads_of_columns():
     rows = [" | 2024", "Assets", *(f"Line {n} of the table | {n},000" for n in range(100))]
     blocks = [SectionBlock("Item 8", "", "", "table", text, table=1) for text in rows]
