@@ -28,7 +28,6 @@ from chat.files.extraction import (
     KINDS,
     TIME_LIMIT_S,
     FileText,
-    encoding_of,
     is_read_apart,
     measured,
     media_type_of,
@@ -66,10 +65,9 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
     require_room(person, conversation, name, size)
     # only now: size, number and quota are known without the content
     content = upload.read()
-    media_type = media_type_of(name, content) if content else None
+    media_type, encoding = media_type_of(name, content) if content else (None, "")
     if media_type not in {*KINDS, *IMAGES}:
         raise refusal("unsupported_type", refused_type(name, media_type, content, with_images=True))
-    encoding = encoding_of(media_type, content)
     found: FileText | None = None
     if media_type in IMAGES:
         content = usable(in_turn(person, name, lambda: whole_image(content)), name).content

@@ -68,7 +68,7 @@ def accept(person: User | None, collection: Collection, upload: UploadedFile[byt
     require_room(collection, name, size)
     # only now: size, number and quota are known without the content
     content = upload.read()
-    media_type = media_type_of(name, content) if content else None
+    media_type, _encoding = media_type_of(name, content) if content else (None, "")
     if media_type not in KINDS:
         words = refused_type(name, media_type, content, with_images=False)
         raise InvalidInputError("unsupported_type", words, field=FIELD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import re
+from collections import Counter
 
 from django.utils.translation import gettext_lazy as _
 
@@ -30,7 +30,7 @@ ENCODINGS = {
     UTF_32: "UTF-32",
 }
 DETECTED_BYTES = 50_000  # of a file are looked at to find its encoding
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not ESC, which logs have for colours
+_CONTROLS = [chr(code) for code in (*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F)]  # not ESC of colours
 # What Western European text has beyond ASCII. Text of other scripts, read as such, is made of little else.
 _WESTERN_CHARS = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝŠšŽž«»„“”‚‘’–—…•€£§°·®©™±²³µ¿¡ªº\xa0"
@@ -91,11 +91,11 @@ def decode(content: bytes, encoding: str) -> str | None:
         text = content.decode("utf_8_sig" if encoding == UTF_8 else encoding)
     except UnicodeError:
         text = content.decode("utf_8_sig", "replace") if encoding == UTF_8 else ""
-        beyond_ascii = sum(not char.isascii() for char in text)
+        beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
         if beyond_ascii - text.count("\ufffd") < _MIN_VALID_SHARE * beyond_ascii or not text:
             return None
     text = text.removesuffix("\x1a")  # the end mark of DOS
-    controls = sum(1 for _found in _CONTROL.finditer(text))
+    controls = sum(map(text.count, _CONTROLS))
     return None if controls * _CHARS_PER_CONTROL > len(text) else text
 
 
@@ -105,12 +105,14 @@ def is_western(text: str | None) -> bool:
 
 def is_likely(text: str, encoding: str) -> bool:
     """Whether a text that was read in this encoding is made of what such texts are made of."""
-    if encoding == WESTERN and not _WESTERN_CHARS.issuperset(char for char in text if not char.isascii()):
+    if encoding == WESTERN and not _WESTERN_CHARS.issuperset(char for char in set(text) if not char.isascii()):
         return False
-    special = [char for char in text if char.isalpha() and not char.isascii()]
     if encoding in _LATIN:
-        lines = [line for line in text.splitlines() if not line.isascii()]  # others say nothing about the script
-        return len(special) <= _MAX_SPECIAL_SHARE * sum(char.isalpha() for line in lines for char in line)
+        lines = (line for line in text.splitlines() if not line.isascii())  # others say nothing about the script
+        letters = {char: count for char, count in Counter("".join(lines)).items() if char.isalpha()}
+        special_count = sum(count for char, count in letters.items() if not char.isascii())
+        return special_count <= _MAX_SPECIAL_SHARE * sum(letters.values())
+    special = [char for char in text if char.isalpha() and not char.isascii()]
     if encoding == "cp874":
         return _OBSOLETE_THAI.isdisjoint(special)
     if leads := _FREQUENT_LEADS.get(encoding):
@@ -129,8 +131,9 @@ def likeness_to_cyrillic(content: bytes, encoding: str) -> tuple[int, int]:
 def is_plain_utf_16(content: bytes, encoding: str) -> bool:
     """Whether bytes without a mark are a text in UTF-16, by the few blocks of characters that one language uses."""
     text = decode(content, encoding)
-    if not text or not any(char.isascii() for char in text):
+    chars = set(text or "")
+    if not any(map(str.isascii, chars)):
         return False
-    used = {ord(char) >> 8 for char in text}
+    used = {ord(char) >> 8 for char in chars}
     large = [block for block in _LARGE_BLOCKS if not used.isdisjoint(block)]
     return len(used.difference(*_LARGE_BLOCKS)) + len(large) <= _MAX_BLOCKS

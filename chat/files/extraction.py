@@ -119,28 +119,31 @@ class FileText(NamedTuple):
 Found = TypeVar("Found", FileText, ImageFile)
 
 
-def media_type_of(name: str, content: bytes) -> str | None:
-    """Return the media type by content, of a text by its name too; None where it has none of those known here."""
+def media_type_of(name: str, content: bytes) -> tuple[str | None, str]:
+    """Return the media type by content, of a text by its name too; None where it has none of those known here.
+
+    With it comes the encoding of a text, which takes long to detect; nothing for a file of another kind.
+    """
     for signature, media_type in _SIGNATURES:
         if signature.match(content):
-            return media_type
+            return media_type, ""
     suffix = PurePath(name).suffix.lower()
     if (start := content.find(_PDF_START, 0, MAX_PDF_OFFSET + len(_PDF_START))) >= 0 and (
         suffix == ".pdf" or _PDF_OBJECT.search(content, start, start + MAX_PDF_OFFSET)
     ):
-        return PDF
+        return PDF, ""
     if content.startswith(b"PK\x03\x04"):
-        return archived_type(content)
+        return archived_type(content), ""
     if suffix in KINDS[EML].suffixes and _EML_START.match(content):
-        return EML
+        return EML, ""
     encoding = detect_encoding(content)
     # a damaged image or PDF is refused rather than attached as text
     if encoding is None or suffix in _BINARY_SUFFIXES:
-        return None
+        return None, ""
     text = decode(content, encoding) or ""
     if suffix == ".svg" or _SVG_START.match(text):
-        return SVG
-    return HTML if _HTML_START.match(text) else _TEXT_TYPES.get(suffix, PLAIN)
+        return SVG, ""
+    return (HTML if _HTML_START.match(text) else _TEXT_TYPES.get(suffix, PLAIN)), encoding
 
 
 def archived_type(content: bytes) -> str | None:
