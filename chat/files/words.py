@@ -11,18 +11,19 @@ from chat.files.images import MAX_SIDE_PX
 from chat.validation import storable
 
 MAX_NAME_CHARS = 120
+MAX_END_CHARS = 40  # of a long name
 # Control characters, quotation marks, slashes, and invisible ones that reorder text; not what joins emoji or letters.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # as OLE files name what Office encrypts
 
 
 def clean_name(name: str) -> str:
-    """Return a file's name without what could break a line, a quotation or a header; its ending stays."""
+    """Return a file's name without what could break a line, a quotation or a header; a long one is cut inside."""
     name = " ".join(_UNSAFE.sub(" ", storable(name)).split()).strip(". ") or "file"
-    stem, dot, suffix = name.rpartition(".")
-    if len(name) <= MAX_NAME_CHARS or not stem or len(suffix) > 10:
-        return name[:MAX_NAME_CHARS]
-    return f"{stem[: MAX_NAME_CHARS - len(suffix) - 1]}{dot}{suffix}"
+    if len(name) <= MAX_NAME_CHARS:
+        return name
+    # The end has what tells the files of a series apart, and the suffix.
+    return f"{name[: MAX_NAME_CHARS - MAX_END_CHARS - 1]}…{name[-MAX_END_CHARS:]}"
 
 
 def refused_type(name: str, media_type: str | None, content: bytes, *, with_images: bool) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from chat.documents import loading
-from chat.files.words import problem_text
+from chat.files.words import clean_name, problem_text
 from chat.models import Collection, Document
 from chat.validation import InvalidInputError
 
@@ -42,7 +45,8 @@ class Command(BaseCommand):
             raise CommandError(_("There is no document in it."))
         collection = Collection.objects.filter(owner=owner, name=options["collection"]).first()
         collection = collection or Collection.objects.create(owner=owner, name=options["collection"])
-        failed = sum(not self.load_file(collection, file) for file in files)
+        names = names_of(files)
+        failed = sum(not self.load_file(collection, file, names[file]) for file in files)
         loaded = len(files) - failed
         done = ngettext("%(count)d document loaded", "%(count)d documents loaded", loaded) % {"count": loaded}
         lost = _("%(count)d failed") % {"count": failed}
@@ -50,9 +54,9 @@ class Command(BaseCommand):
         if failed:
             sys.exit(1)
 
-    def load_file(self, collection: Collection, file: Path) -> bool:
+    def load_file(self, collection: Collection, file: Path, name: str) -> bool:
         try:
-            document = loading.accept(None, collection, SimpleUploadedFile(file.name, file.read_bytes()))
+            document = loading.accept(None, collection, SimpleUploadedFile(name, file.read_bytes()))
         except (InvalidInputError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.stderr.write(_("%(file)s was skipped: %(reason)s") % {"file": file, "reason": reason})
@@ -67,7 +71,7 @@ class Command(BaseCommand):
             reason = problem_text(document.problem, document.name)
             self.stderr.write(_("%(file)s was skipped: %(reason)s") % {"file": file, "reason": reason})
             return False
-        self.stdout.write(f"{file.name}: {result_line(document)}")
+        self.stdout.write(f"{name}: {result_line(document)}")
         return True
 
 
@@ -76,6 +80,17 @@ def files_inside(folder: Path) -> list[Path]:
     # hidden folders are those of editors and version control
     found = (file for file in folder.rglob("*") if file.is_file())
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+
+
+def names_of(files: Sequence[Path]) -> dict[Path, str]:
+    """Return what each file is called: several of one name by their folders too, so that none is replaced."""
+    paths = {file: file.absolute() for file in files}
+    top = os.path.commonpath([path.parent for path in paths.values()])
+    counts = Counter(path.name for path in paths.values())
+    return {
+        file: clean_name(str(path.relative_to(top))) if counts[path.name] > 1 else path.name
+        for file, path in paths.items()
+    }
 
 
 def result_line(document: Document) -> str:

@@ -368,6 +368,30 @@ def test_command_loads_folders_into_the_collection_of_a_person(alice, tmp_path, 
     assert Collection.objects.get(owner=alice).name == "Sites"
 
 
+def test_files_of_one_name_in_two_folders_do_not_replace_each_other(alice, tmp_path):
+    for year in (2024, 2025):
+        (tmp_path / "years" / str(year)).mkdir(parents=True)
+        (tmp_path / "years" / str(year) / "report.md").write_text(f"Bryce stores {year} pallets.")
+    (tmp_path / "years" / "notes.md").write_text("Other notes.")
+
+    call_command("load_documents", tmp_path / "years", collection="Sites", owner="alice")
+
+    stored = Collection.objects.get(owner=alice).documents.order_by("name").values_list("name", "passages__text")
+    assert list(stored) == [
+        ("2024 report.md", "Bryce stores 2024 pallets."),
+        ("2025 report.md", "Bryce stores 2025 pallets."),
+        ("notes.md", "Other notes."),
+    ]
+
+
+def test_long_names_that_differ_at_their_ends_stay_two(collection):
+    for part in (1, 2):
+        load(collection, f"{'Minutes of the meeting of the board. ' * 4}Part {part}.md", f"Part {part}.".encode())
+
+    names = list(collection.documents.values_list("name", flat=True))
+    assert [name[-9:] for name in sorted(names)] == ["Part 1.md", "Part 2.md"]
+
+
 def test_command_loads_into_a_collection_of_the_site_without_a_person(tmp_path, capsys):
     (tmp_path / "notes.md").write_text("Bryce stores 412 pallets.")
 
