@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from threading import Event
+from threading import BoundedSemaphore, Event
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
@@ -27,7 +28,7 @@ from accounts.models import User
 from chat.documents.passages import PassageText, read_passages
 from chat.eventlog import documents, leases
 from chat.files.extraction import KINDS, FileText, media_type_of
-from chat.files.words import clean_name, refused_type
+from chat.files.words import clean_name, problem_text, refused_type
 from chat.models import Collection, Document, DocumentPassage
 from chat.models import Event as StoredEvent
 from chat.processes import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
@@ -47,6 +48,10 @@ BATCH_ROWS = 200
 MAX_COUNTED = 1_000
 MAX_CONTEXT_CHARS = 1_000
 PROCESSES = idle_processes(AT_ONCE, niceness=NICENESS, wait_s=WAIT_LIMIT_S)
+LARGE_BYTES = 5_000_000  # smaller files need no slot
+SLOT_WAIT_S = 20.0
+# Of requests that store or return large files: each takes six times its size while it is encrypted or decrypted.
+large_files = BoundedSemaphore(2)
 Status = Document.Status
 arrived = Event()  # a document was accepted in this process
 logger = logging.getLogger(__name__)
@@ -66,22 +71,45 @@ def accept(person: User | None, collection: Collection, upload: UploadedFile[byt
         words = _("%(name)s was not added: too many files in a short time. Try again in a few minutes.")
         raise refusal("too_many_uploads", words, name)
     require_room(collection, name, size)
-    # only now: size, number and quota are known without the content
-    content = upload.read()
-    media_type, _encoding = media_type_of(name, content) if content else (None, "")
-    if media_type not in KINDS:
-        words = refused_type(name, media_type, content, with_images=False)
-        raise InvalidInputError("unsupported_type", words, field=FIELD)
-    digest = hashlib.sha256(content).hexdigest()
-    with transaction.atomic():
-        Collection.objects.select_for_update().get(pk=collection.pk)  # files that come at once count too
-        same = collection.documents.filter(name=name, digest=digest).exclude(status=Status.FAILED)
-        if found := same.defer("sealed_content").first():
-            return found
-        require_room(collection, name, size)
-        waiting = {"status": Status.WAITING, "problem": "", "worker": "", "digest": digest, "media_type": media_type}
-        transaction.on_commit(arrived.set)
-        return documents.store(collection, name, content, **waiting)
+    with file_slot(size) as has_slot:
+        if not has_slot:
+            raise InvalidInputError("too_many_uploads", problem_text("busy", name), field=FIELD)
+        # only now: size, number and quota are known without the content
+        content = upload.read()
+        media_type, _encoding = media_type_of(name, content) if content else (None, "")
+        if media_type not in KINDS:
+            words = refused_type(name, media_type, content, with_images=False)
+            raise InvalidInputError("unsupported_type", words, field=FIELD)
+        digest = hashlib.sha256(content).hexdigest()
+        with transaction.atomic():
+            Collection.objects.select_for_update().get(pk=collection.pk)  # files that come at once count too
+            same = collection.documents.filter(name=name, digest=digest).exclude(status=Status.FAILED)
+            if found := same.defer("sealed_content").first():
+                return found
+            require_room(collection, name, size)
+            waiting = {
+                "status": Status.WAITING,
+                "problem": "",
+                "worker": "",
+                "digest": digest,
+                "media_type": media_type,
+            }
+            transaction.on_commit(arrived.set)
+            return documents.store(collection, name, content, **waiting)
+
+
+@contextmanager
+def file_slot(size: int) -> Iterator[bool]:
+    """Hold a slot while a file of this size is in memory; False where none is free in time."""
+    if size < LARGE_BYTES:
+        yield True
+        return
+    has_slot = large_files.acquire(timeout=SLOT_WAIT_S)
+    try:
+        yield has_slot
+    finally:
+        if has_slot:
+            large_files.release()
 
 
 def require_room(collection: Collection, name: str, size: int) -> None:

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest, request_user
-from chat.cards.page_slots import RETRY_AFTER_S, page_slot
+from chat.cards.page_slots import RETRY_AFTER_S, busy_page, page_slot
 from chat.documents import collections, loading, pictures, reader
 from chat.documents.access import may_change, readable_collections, readable_documents, require_change
 from chat.eventlog import documents
@@ -178,10 +178,15 @@ def document(request: HtmxHttpRequest, document_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def document_file(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
     """Return the file of a document as it was added, as a download."""
-    found = readable_documents(request_user(request).pk).defer(None).filter(pk=document_id).first()
-    if found is None:
-        raise Http404
-    response = HttpResponse(documents.content_of(found), content_type="application/octet-stream")
+    found = get_object_or_404(readable_documents(request_user(request).pk), pk=document_id)
+    with loading.file_slot(found.size) as has_slot:
+        if not has_slot:
+            return busy_page()
+        try:
+            content = documents.content_of(found)
+        except Document.DoesNotExist:  # it was deleted meanwhile
+            raise Http404 from None
+    response = HttpResponse(content, content_type="application/octet-stream")
     disposition = content_disposition_header(as_attachment=True, filename=found.name)
     response.headers["Content-Disposition"] = disposition or "attachment"
     response.headers["Content-Security-Policy"] = FILE_POLICY

@@ -409,6 +409,24 @@ def test_page_is_drawn_once_stored_encrypted_and_gone_with_its_document(client, 
     assert client.get(page_picture(document, 1)).status_code == 404
 
 
+def test_large_files_wait_for_a_slot_and_are_refused_without_one(client, collection, monkeypatch):
+    large, small = load(collection, "large.md", LEASE * 9), load(collection, "small.md", LEASE)
+    monkeypatch.setattr("chat.documents.loading.LARGE_BYTES", large.size)
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.documents.loading.SLOT_WAIT_S", 0.01)
+        patched.setattr("chat.documents.loading.large_files", BoundedSemaphore(0))
+        refused = add(client, collection, "more.md", content=LEASE * 9, **HTMX)
+        later = client.get(f"{large.get_absolute_url()}file/")
+        assert add(client, collection, "other.md", **HTMX).status_code == 201
+        assert client.get(f"{small.get_absolute_url()}file/").content == LEASE
+
+    assert refused.json()["error"]["message"].startswith("more.md was not added: other files are being read.")
+    assert (later.status_code, later["Retry-After"]) == (503, "5")
+    for _each in range(3):  # a slot is free again afterwards
+        assert client.get(f"{large.get_absolute_url()}file/").content == LEASE * 9
+        assert add(client, collection, "more.md", content=LEASE * 9, **HTMX).status_code == 201
+
+
 def test_pictures_are_few_and_those_of_deleted_accounts_and_documents_go(client, collection, monkeypatch):
     monkeypatch.setattr("chat.eventlog.documents.MAX_PICTURES", 2)
     document = load(collection, "three.pdf", make_pdf("One.", "Two.", "Three."))
