@@ -17,8 +17,8 @@ from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Q, Sum, TextField
-from django.db.models.functions import Cast
+from django.db.models import F, OuterRef, Q, Subquery, Sum, TextField
+from django.db.models.functions import Cast, Coalesce
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,7 +32,7 @@ from chat.files.words import clean_name, problem_text, refused_type
 from chat.models import Collection, Document, DocumentPassage
 from chat.models import Event as StoredEvent
 from chat.processes import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
-from chat.search.passage_text import anchors
+from chat.search.passage_text import TARGET_CHARS, anchors
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage
 
@@ -120,7 +120,10 @@ def require_room(collection: Collection, name: str, size: int) -> None:
         raise refusal("too_many", words, name, most=settings.DOCUMENTS_PER_COLLECTION)
     if collection.owner_id is None:
         return
-    used = others.filter(collection__owner=collection.owner_id).aggregate(total=Sum("size"))["total"] or 0
+    # Small files unpack to long texts. The last ordinal is in an index; the texts would have to be read to be measured.
+    last = DocumentPassage.objects.filter(document=OuterRef("pk")).order_by("-ordinal").values("ordinal")[:1]
+    stored_bytes = F("size") + Coalesce(Subquery(last), 0) * TARGET_CHARS
+    used = others.filter(collection__owner=collection.owner_id).aggregate(total=Sum(stored_bytes))["total"] or 0
     if used + size > settings.DOCUMENT_QUOTA_BYTES:
         words = _("%(name)s was not added: your documents would use more than %(limit)s. Delete some.")
         raise refusal("quota", words, name, limit=filesizeformat(settings.DOCUMENT_QUOTA_BYTES))

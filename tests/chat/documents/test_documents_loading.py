@@ -246,6 +246,19 @@ def test_file_that_is_not_accepted_is_named_with_the_reason(collection, alice, s
     assert collection.documents.count() == 1
 
 
+def test_quota_counts_the_text_of_a_small_file_too(collection, settings):
+    settings.DOCUMENT_QUOTA_BYTES = 100_000
+    rows = "".join(paragraph("The site stores pallets. " * 400) for _each in range(20))
+    body = f'<w:document xmlns:w="{W}"><w:body>{rows}</w:body></w:document>'
+    first = load(collection, "a.docx", changed(word(), "word/document.xml", body.encode()))
+    assert first.size < 50_000
+
+    with pytest.raises(InvalidInputError, match="your documents would use more than"):
+        accept(collection, "b.md", b"Bryce")
+    assert load(collection, "a.docx", word()).status == "ready"  # a copy takes the place of its text as well
+    assert load(collection, "b.md", b"Bryce").status == "ready"
+
+
 def test_mail_of_very_many_header_lines_takes_no_memory_to_recognise(collection):
     content = b"a:\n" * 300_000
     tracemalloc.start()
