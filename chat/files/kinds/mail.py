@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import email
 from collections.abc import Iterator
-from email.message import MIMEPart
+from email.message import EmailMessage, MIMEPart
 from email.policy import default
 
 from chat.files.blocks import Block, Details, paragraphs
@@ -16,10 +16,10 @@ _SHOWN = ("From", "To", "Cc", "Date")
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
     message = email.message_from_bytes(content, policy=default)
-    details.title = str(message["Subject"] or "")
+    details.title = header_of(message, "Subject")
     if details.title:
         yield Block(details.title, "heading", 1)
-    if people := "\n".join(f"{name}: {message[name]}" for name in _SHOWN if message[name]):
+    if people := "\n".join(f"{name}: {value}" for name in _SHOWN if (value := header_of(message, name))):
         yield Block(people)
     bodies = [message.get_body(preferencelist=(kind,)) for kind in ("plain", "html")]
     texts = [(body.get_content_subtype(), text_of(body)) for body in bodies if body is not None]
@@ -35,6 +35,14 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
         yield from html.read(text, Details()) if kind == "html" else paragraphs(text)
     if names:
         yield Block(f"Attachments: {', '.join(names)}")
+
+
+def header_of(message: EmailMessage, name: str) -> str:
+    """Return a header; as it is written where it is so broken that the library raises anything."""
+    try:
+        return str(message[name] or "")
+    except Exception:  # noqa: BLE001 - IndexError of an open quotation mark, AttributeError of a lone colon, and others
+        return next(str(value) for header, value in message.raw_items() if header.lower() == name.lower())
 
 
 def text_of(part: MIMEPart) -> str:

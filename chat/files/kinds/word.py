@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-import docx
 from docx.oxml.ns import qn
 from lxml import etree
 
@@ -14,7 +12,10 @@ from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive, parse_xml
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_DOCUMENT, _STYLES, _PROPERTIES = "word/document.xml", "word/styles.xml", "docProps/core.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
+_PARTS = (_DOCUMENT, _STYLES, _PROPERTIES, *_NOTES)
+_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _PARAGRAPH, _TABLE, _ROW, _CELL = (qn(f"w:{name}") for name in ("p", "tbl", "tr", "tc"))
 # A drawing is there a second time for older programs, and what was moved at its old place.
 _SKIPPED = frozenset({"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", qn("w:moveFrom")})
@@ -24,26 +25,37 @@ _MAX_STYLES = 10  # that a style is based on
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
+    # Its parts are read here: the library refuses a file for a picture that is missing, and one with macros.
     archive = open_archive(content)
-    document = docx.Document(io.BytesIO(content))
-    details.title = document.core_properties.title or ""
-    levels = {style.style_id: level for style in document.styles if (level := level_of(style))}
-    yield from blocks_in(document.element.body, levels)
+    parts = {name: parse_xml(archive.read(name)) for name in _PARTS if name in archive.namelist()}
+    if _PROPERTIES in parts:
+        details.title = parts[_PROPERTIES].findtext(_TITLE) or ""
+    styles = {style.get(qn("w:styleId"), ""): style for style in parts[_STYLES]} if _STYLES in parts else {}
+    levels = {name: level for name in styles if (level := level_of(name, styles))}
+    yield from blocks_in(parts[_DOCUMENT], levels)
     for name in _NOTES:
-        if name in archive.namelist():
-            yield from blocks_in(parse_xml(archive.read(name)), {})
+        if name in parts:
+            yield from blocks_in(parts[name], {})
 
 
-def level_of(style: object) -> int:
+def level_of(style_id: str, styles: Mapping[str, etree._Element]) -> int:
     """Return the level of the headings that have a style, 0 for others."""
     for _step in range(_MAX_STYLES):
-        name = str(getattr(style, "name", "") or "")
+        if (style := styles.get(style_id)) is None:
+            break
+        name = value_of(style, "w:name")
         if name.casefold() == "title":
             return 1
         if found := _HEADING.fullmatch(name):
             return int(found[1])
-        style = getattr(style, "base_style", None)
+        style_id = value_of(style, "w:basedOn")
     return 0
+
+
+def value_of(element: etree._Element, path: str) -> str:
+    """Return the value of an element inside of another, empty where there is none."""
+    found = element.find("/".join(map(qn, path.split("/"))))
+    return found.get(qn("w:val"), "") if found is not None else ""
 
 
 def blocks_in(parent: etree._Element, levels: dict[str, int]) -> Iterator[Block]:
@@ -53,8 +65,7 @@ def blocks_in(parent: etree._Element, levels: dict[str, int]) -> Iterator[Block]
             text = text_of(element)
             if not text.strip():
                 continue
-            style = element.find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
-            level = levels.get(style.get(qn("w:val"), ""), 0) if style is not None else 0
+            level = levels.get(value_of(element, "w:pPr/w:pStyle"), 0)
             yield Block(text.strip(), "heading", level) if level else Block(text)
         elif element.tag == _TABLE:
             for one in outermost(element, _ROW):

@@ -442,6 +442,27 @@ def test_word_document_is_read_once_and_whole(collection, body, text):
     assert document.passages.get().text == text
 
 
+def test_word_document_is_read_though_a_picture_is_missing_and_it_has_macros(collection):
+    with ZipFile(io.BytesIO(word())) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    relations, types = "word/_rels/document.xml.rels", "[Content_Types].xml"
+    image = b'<Relationship Id="rId99" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"'
+    parts[relations] = parts[relations].replace(b"</Rel", image + b' Target="../NULL"/></Rel')
+    usual = b"vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    parts[types] = parts[types].replace(usual, b"vnd.ms-word.document.macroEnabled.main+xml")
+
+    document = load(collection, "a.docx", archive(parts))
+
+    assert (document.title, document.passages.get().section) == ("Site report", "Storage › Pallets")
+
+
+@pytest.mark.parametrize("header", ['To: "', "From: .:a;\t:", "Cc: ?=@"])
+def test_mail_with_a_broken_header_is_read(collection, header):
+    document = load(collection, "a.eml", f"{header}\nSubject: Lease\n\nIt ends in 2031.\n".encode())
+
+    assert document.passages.get().text == f"Lease\n{header}\n\nIt ends in 2031."
+
+
 def test_comments_of_a_word_document_are_read(collection):
     with ZipFile(io.BytesIO(word())) as file:
         parts = {name: file.read(name) for name in file.namelist()}
