@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter
 
 from django.utils.translation import gettext_lazy as _
@@ -29,6 +30,22 @@ ENCODINGS = {
     UTF_16_BE: _("UTF-16, big-endian"),
     UTF_32: "UTF-32",
 }
+# Names that pages state, by what they mean: browsers too read the larger set that a company made of each.
+_SUPERSETS = {
+    "ascii": WESTERN,
+    "iso8859_1": WESTERN,
+    "gbk": "gb18030",
+    "gb2312": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "iso8859_9": "cp1254",
+    "tis_620": "cp874",
+}
+STATED_BYTES = 2_000  # of a page or an XML file, at whose beginning its encoding is stated
+_STATED = re.compile(
+    rb"(?:<meta\b[^>]{0,200}?\bcharset|^\s{0,9}<\?xml\b[^>]{0,99}?\bencoding)\s{0,9}=[\s\"']{0,9}([\w-]{1,30})",
+    re.IGNORECASE,
+)
 DETECTED_BYTES = 50_000  # of a file are looked at to find its encoding
 _CONTROLS = [chr(code) for code in (*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F)]  # not ESC of colours
 # What Western European text has beyond ASCII. Text of other scripts, read as such, is made of little else.
@@ -65,6 +82,11 @@ def detect_encoding(content: bytes) -> str | None:
         return UTF_16 if decode(content, UTF_16) is not None else None
     if decode(content, UTF_8) is not None:
         return UTF_8
+    # Pages state Western European by habit; of another encoding they know, and a short text shows too little.
+    stated = _STATED.search(content[:STATED_BYTES])
+    encoding = stated_encoding(stated[1].decode("ascii", "ignore")) if stated else ""
+    if encoding not in {"", UTF_8, WESTERN} and decode(content, encoding) is not None:
+        return encoding
     if is_western(decode(content, WESTERN)):
         return WESTERN
     if b"\x00" in content[:DETECTED_BYTES]:  # half of the bytes of Latin letters, and of blanks in other scripts
@@ -83,6 +105,16 @@ def detect_encoding(content: bytes) -> str | None:
     first = next((each for each in (*fitting, *others, WESTERN) if decode(content, each) is not None), None)
     readable = [each for each in _CYRILLIC if decode(content, each) is not None] if first in _CYRILLIC else []
     return max(readable, key=lambda each: likeness_to_cyrillic(telling, each), default=first)
+
+
+def stated_encoding(charset: str) -> str:
+    """Return the encoding of this name, if it is one that files may have: some of Python's codecs are slow."""
+    try:
+        name = codecs.lookup(charset).name.replace("-", "_")
+    except (LookupError, ValueError):
+        return ""
+    name = _SUPERSETS.get(name, name)
+    return name if name in ENCODINGS else ""
 
 
 def decode(content: bytes, encoding: str) -> str | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import re
 from collections.abc import Collection
 from unicodedata import normalize
 
 from chat.documents.passages import passages_of
-from chat.files.encodings import ENCODINGS, WESTERN, decode
+from chat.files.encodings import decode, stated_encoding
 from chat.files.extraction import (
     DECODED,
     HTML,
@@ -37,7 +36,6 @@ TYPES = {
     "application/pdf": PDF,
 }
 # What browsers read in place of these.
-_SUPERSETS = {"ascii": WESTERN, "iso8859_1": WESTERN, "gbk": "gb18030", "gb2312": "gb18030", "shift_jis": "cp932"}
 MAX_CHARS = 500_000
 MAX_TITLE_CHARS, SNIPPET_CHARS = 120, 240
 _NOT_IN_A_HEADER = re.compile(r"[^ -'*-~]+")  # nor brackets, which end a comment
@@ -76,16 +74,6 @@ def read_page(media_type: str, received: Received) -> FileText:
     if media_type.startswith(DECODED) and (not encoding or decode(received.content, encoding) is None):
         encoding = encoding_of(media_type, received.content)
     return read_apart(read_blocks, media_type, received.content, MAX_CHARS, encoding)
-
-
-def stated_encoding(charset: str) -> str:
-    """Return the encoding that a host names, if it is one that files may have: some of Python's codecs are slow."""
-    try:
-        name = codecs.lookup(charset).name.replace("-", "_")
-    except (LookupError, ValueError):
-        return ""
-    name = _SUPERSETS.get(name, name)
-    return name if name in ENCODINGS else ""
 
 
 def sources_of(found: FileText, address: PageAddress) -> tuple[Source, ...]:

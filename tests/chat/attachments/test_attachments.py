@@ -180,6 +180,23 @@ def test_older_encodings_are_detected_and_the_text_is_shown(alice, conversation,
     assert text in client_of(alice).get(stored.get_absolute_url()).content.decode()
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text", "head"),
+    [
+        ("cp1250", "Zażółć", '<html><meta charset="windows-1250">'),
+        ("cp1253", "Ελλάδα", '<html><meta http-equiv="Content-Type" content="text/html; charset=Windows-1253">'),
+        ("cp932", "日本", '<?xml version="1.0" encoding="Shift_JIS"?><html>'),
+        ("utf_8", "Zażółć", '<html><meta charset="windows-1250">'),
+        ("cp1251", "Привет, как дела?", '<html><meta charset="iso-8859-1">'),
+        ("cp1252", "Größe", '<html><meta charset="no-such">'),
+    ],
+)
+def test_encoding_that_a_page_states_is_used_where_it_fits(conversation, encoding, text, head):
+    stored = attach(conversation, "page.html", f"{head}<p>{text}</p></html>".encode(encoding))
+
+    assert (stored.encoding, attachments.text_of(stored)) == (encoding, text)
+
+
 def test_owner_corrects_the_encoding_of_a_file(alice, bob, conversation):
     stored = attach(conversation, "old.txt", "Größe".encode("cp1252"))
     url = f"{stored.get_absolute_url()}encoding/"
