@@ -9,7 +9,16 @@ Product 3, 7, 10; spec 001 BR-002; spec 002.
 
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.leases import LeaseLostError
-from chat.eventlog.read import history, question_of, sources_of, thinking_for, thinking_of, turn_record, turns
+from chat.eventlog.read import (
+    as_it_was,
+    history,
+    question_of,
+    sources_of,
+    thinking_for,
+    thinking_of,
+    turn_record,
+    turns,
+)
 from chat.eventlog.serialization import ThinkingText, TurnRecord, record_of
 from chat.eventlog.write import (
     EndedTurn,
@@ -36,6 +45,7 @@ __all__ = [
     "TurnRunningError",
     "add_ended_turns",
     "append",
+    "as_it_was",
     "close_turn",
     "history",
     "lock_conversation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -15,7 +16,7 @@ from chat.models import Checkpoint, Event, Turn
 from chat.tools.passages import passages_from_json
 from reasoning.citations import Source
 from reasoning.events import Event as CanonicalEvent
-from reasoning.events import Reasoning, ToolResult, UserMessage
+from reasoning.events import Reasoning, ToolResult, TurnEnd, UserMessage
 from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.visibility import EXCERPT_CHARS, Visibility
@@ -68,16 +69,37 @@ def turn_record(turn: Turn, *, has_versions: bool = True) -> TurnRecord:
     return load_records([turn], has_versions=has_versions)[0]
 
 
-def thinking_for(turn: Turn, sees: Visibility) -> ThinkingText | None:
+def as_it_was(record: TurnRecord, at: datetime) -> TurnRecord:
+    """Return a turn that had ended at a time without what has continued it since. Product 41."""
+    if record.turn.resumed_at is None or record.turn.resumed_at <= at:
+        return record
+    # Read anew: its stored HTML is that of the whole answer.
+    turn = Turn.objects.get(pk=record.turn.pk)
+    written = turn.events.filter(created_at__lte=at).order_by("seq")
+    end = written.filter(type=TurnEnd.type).last()
+    if end:
+        turn.status, turn.ended_at, turn.resumed_at = end.public["status"], end.created_at, None
+        # What the continuation has overwritten. Of completed answers only those that were too long are continued.
+        turn.error_code = "length" if turn.status == Turn.Status.COMPLETED else ""
+    return replace(record, turn=turn, events=record.events[: written.count()])
+
+
+def thinking_for(turn: Turn, sees: Visibility, *, until: datetime | None = None) -> ThinkingText | None:
     """Return the turn's thinking as this viewer may read it, redacted, or None. Of several turns: ``thinking_of``."""
-    return thinking_of([turn], sees).get(turn.pk)
+    return thinking_of([turn], sees, until=until).get(turn.pk)
 
 
-def thinking_of(turns: Sequence[Turn], sees: Visibility) -> dict[uuid.UUID, ThinkingText]:
-    """Return the thinking of those of these turns that have any, as this viewer may read it. Product 4, 12."""
+def thinking_of(
+    turns: Sequence[Turn], sees: Visibility, *, until: datetime | None = None
+) -> dict[uuid.UUID, ThinkingText]:
+    """Return the thinking of those of these turns that have any, as this viewer may read it. Product 4, 12.
+
+    ``until``: what was written later is left out.
+    """
     if not sees.may_open_thinking:
         return {}
     rows = Event.objects.filter(turn__in=turns, type=Reasoning.type, public__kind="text", sealed__isnull=False)
+    rows = rows.filter(created_at__lte=until) if until else rows
     blocks: dict[uuid.UUID, list[str]] = {}
     for turn_id, sealed in rows.order_by("seq").values_list("turn_id", "sealed"):
         blocks.setdefault(turn_id, []).append(encryption.decrypt(sealed or b"").get("text", ""))

@@ -121,25 +121,37 @@ def shared_cards(
     """Return the cards of these turns as a link shows them. ``opened``: with its thinking."""
     sees = link_visibility(link)
     rendering.load(records)
+    # After that, which stores the HTML of whole answers.
+    shared = [as_shared(link, rows) for rows in records]
     return [
         {
             "question": shared_question(build.question_card(rows)),
-            "answer": shared_answer(rows, sees, urls, is_open=rows.turn.public_id == opened),
+            "answer": shared_answer(
+                rows,
+                sees,
+                urls,
+                opened=shared_thinking(link, rows.turn.pk) if rows.turn.public_id == opened else None,
+            ),
         }
-        for rows in records
+        for rows in shared
     ]
+
+
+def as_shared(link: Share, rows: eventlog.TurnRecord) -> eventlog.TurnRecord:
+    """Return a turn as it was when the link was made; of a preview, which isn't stored, as it is."""
+    return eventlog.as_it_was(rows, link.created_at) if link.created_at else rows
 
 
 def shared_thinking(link: Share, turn_id: uuid.UUID) -> eventlog.ThinkingText | None:
     """Return the thinking of a turn that a link shows, as anybody may read it."""
     found = branches.path_to(link.last_turn).filter(pk=turn_id).first()
-    return eventlog.thinking_for(found, link_visibility(link)) if found else None
+    return eventlog.thinking_for(found, link_visibility(link), until=link.created_at) if found else None
 
 
 def shared_record(link: Share, turn_id: uuid.UUID) -> AnswerRecord | None:
     """Return the answer of a turn that a link shows."""
     found = branches.path_to(link.last_turn).filter(pk=turn_id).first()
-    return eventlog.turn_record(found).answer_record() if found else None
+    return as_shared(link, eventlog.turn_record(found)).answer_record() if found else None
 
 
 def shared_question(view: QuestionView) -> QuestionView:
@@ -148,10 +160,11 @@ def shared_question(view: QuestionView) -> QuestionView:
     return QuestionView(id=view.id, number=view.number, text=text, asked_at=view.asked_at)
 
 
-def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *, is_open: bool) -> AnswerView:
+def shared_answer(
+    rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *, opened: eventlog.ThinkingText | None
+) -> AnswerView:
     """Return a card without the owner's actions and without the error text of a model service."""
-    text = eventlog.thinking_for(rows.turn, sees) if is_open else None
-    card = build.answer_card(rows, sees, opened=text)
+    card = build.answer_card(rows, sees, opened=opened)
     # The reader page needs a session; here a citation leads to its excerpt, which is stored with the answer.
     sources = tuple(replace(source, anchor=dom_id(card.id, f"source-{source.ref}")) for source in card.sources)
     steps = tuple(shared_step(step, sources) for step in card.steps)

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share
 from chat.sharing import links
 from chat.sharing.export import Choice
-from reasoning.events import AssistantMessage
+from reasoning.events import AssistantMessage, Reasoning
 from tests.chat.audits import audit
 from tests.chat.shared_talk import SECRET, make_talk
 from tests.factories import client_of, end_turn, make_conversation, make_turn, open_turn
@@ -113,6 +114,37 @@ def test_later_turns_are_not_added(alice):
     make_turn(conversation, question="And later?", answer="Later.")
 
     assert "And later?" not in opened(link)
+
+
+@pytest.mark.spec("product 41")
+@pytest.mark.parametrize("is_running", [False, True])
+@pytest.mark.parametrize("status", ["aborted", "errored", "interrupted", "iteration_capped", "completed"])
+def test_what_continues_the_last_answer_is_not_added(alice, status, is_running):
+    conversation = make_conversation(owner=alice)
+    turn = open_turn(conversation.pk, text="Why?")
+    error_code = "length" if status == "completed" else ""
+    thought = Reasoning(kind="text", text="early-thought", source_field="reasoning", model="m", provider="p", step=0)
+    said = AssistantMessage(text="Because of the", summary=("Looked early.",))
+    eventlog.close_turn(turn, [thought, said], status=status, error_code=error_code)
+    link = make_link(conversation)
+    before = opened(link)
+    eventlog.reopen_turn(turn)
+    later = [replace(thought, text="late-thought"), AssistantMessage(text=" tide-canary.", continues=True)]
+    eventlog.append(turn, [*later, AssistantMessage(text="More-canary.", summary=("Looked late.",))])
+    if not is_running:
+        end_turn(turn, [])
+
+    page, address = opened(link, f"?open={turn.public_id}"), f"/s/{token_of(link)}/{turn.pk}"
+
+    assert "Because of the" in page
+    assert "early-thought" in page
+    assert not [late for late in ("tide-canary", "More-canary", "Looked late.", "late-thought") if late in page]
+    assert re.findall(r'data-status="\w+"', page) == re.findall(r'data-status="\w+"', before)
+    assert Client().get(f"{address}/answer/").text == "Because of the"
+    assert Client().get(f"{address}/thinking/").text == "early-thought"
+    if not is_running:
+        assert "tide-canary" in client_of(alice).get(f"/chats/{conversation.pk}/").text
+        assert "tide-canary" in opened(make_link(conversation))
 
 
 def test_the_title_stays_that_was_shared(alice):
