@@ -19,7 +19,7 @@ from reasoning.replay.plan import EgressPlan
 from reasoning.replay.selection import BY_SETTING
 
 T = TypeVar("T")
-Action = Literal["learn", "omit", "compact", "wait"]
+Action = Literal["learn", "omit", "compact", "wait", "withhold"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
@@ -39,7 +39,7 @@ class Remedy(NamedTuple):
     """What may help after a refusal.
 
     ``what`` is a field of ``LearnedFacts`` to ``learn``, with the time of the refusal, or one of ``Refused`` to
-    ``omit``.
+    ``omit``. What to ``withhold`` are tools of MCP servers, in this turn.
     """
 
     action: Action
@@ -108,8 +108,13 @@ class RetryPolicy:
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
 
-    def remedy(self, error: ProviderError, plan: EgressPlan) -> Remedy | None:
-        """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
+    def remedy(self, error: ProviderError, plan: EgressPlan, *, offers_others: bool = False) -> Remedy | None:
+        """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails.
+
+        ``offers_others``: tools of MCP servers are offered, too. A service may refuse one of their schemas.
+        """
+        if error.reason == "tools" and plan.offers_tools and offers_others:
+            return Remedy("withhold")
         for lesson in LESSONS:
             if error.reason == lesson.reason and not lesson.is_respected(plan):
                 return Remedy("learn", lesson.fact)

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from time import perf_counter
@@ -29,6 +30,7 @@ from chat.models import Turn
 from chat.observability import metrics, tracing
 from chat.providers.base import Provider, ProviderError, parameter
 from chat.texts.db_errors import lacks_key
+from chat.tools import registry
 from chat.turns import finish
 from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
@@ -96,6 +98,7 @@ class TurnRun:
         self.result: finish.TurnResult | None = None  # once the end is in the log
         self.has_checkpoint = False  # set by the heartbeat before it writes one
         self.started = started
+        self._choice = started.choice  # with the tools that are offered
         self._deliver_scratchpad = deliver_scratchpad
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
@@ -310,8 +313,8 @@ class TurnRun:
                 if remedy:
                     plan = await self._plan(provider)
                     digest = plan.digest()
-                # The same request is made once more only after a pause.
-                if remedy is None or (remedy.action != "wait" and digest in self._sent):
+                # The same request is made once more only after a pause, or with fewer tools.
+                if remedy is None or (remedy.action not in ("wait", "withhold") and digest in self._sent):
                     raise explain_refusal(error, plan) from error
                 continue
             if machine.reported_input:
@@ -324,7 +327,7 @@ class TurnRun:
 
     async def _plan(self, provider: Provider) -> EgressPlan:
         """Plan the next request; make room first where history is too long for it."""
-        plan_step = partial(planning.plan_step, self.turn, self.started.choice, provider)
+        plan_step = partial(planning.plan_step, self.turn, self._choice, provider)
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
         read = partial(plan_step, conversation=conversation, anchor=self._anchor)
@@ -347,7 +350,8 @@ class TurnRun:
 
     async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> Remedy | None:
         """Do what may help after a failed request, and return what that was; None where nothing does."""
-        remedy = self._retry.remedy(error, plan)
+        others = self._choice.tools.keys() - registry().keys()
+        remedy = self._retry.remedy(error, plan, offers_others=bool(others))
         said = {"code": error.code, "reason": error.reason, "detail": error.detail}
         logger.warning(
             "request refused", extra={"turn": self.turn.public_id, "remedy": remedy and remedy.action, **said}
@@ -368,6 +372,10 @@ class TurnRun:
                 return remedy if is_shorter else None
             case Remedy("wait"):
                 await self._wait_after(error)
+            case Remedy("withhold"):
+                refused_tools = {name for name in others if name in error.detail} or others
+                left = {name: tool for name, tool in self._choice.tools.items() if name not in refused_tools}
+                self._choice, self._planned = replace(self._choice, tools=left), None
         return remedy
 
     async def _wait_after(self, error: ProviderError) -> None:
@@ -395,7 +403,7 @@ class TurnRun:
         self._has_output = False
         self.live.show_status(THINKING)
         slow = asyncio.get_running_loop().call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
-        request = planning.request_of(plan, self.started.choice, self.turn.conversation_id)
+        request = planning.request_of(plan, self._choice, self.turn.conversation_id)
         # The provider learns while it streams which parameters its service refuses: what is missing from the body
         # afterwards was refused by this request.
         body = provider.request_body(request) if plan.optional else {}

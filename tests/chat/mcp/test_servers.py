@@ -174,6 +174,34 @@ async def test_trouble_is_a_result_that_the_model_reads(
     assert (step["status"], step["error"]) == ("error", shown)
 
 
+@pytest.mark.spec("product 28")
+@pytest.mark.parametrize(
+    ("message", "offers_echo"),
+    [
+        ("Invalid schema for function 'peer__double': array schema missing items.", True),
+        ("Maximum tools limit reached. 13 tools have been provided but the maximum is 10.", False),
+    ],
+)
+async def test_service_that_refuses_a_schema_still_gets_the_other_tools(
+    upstream, conversation, peer, message, offers_echo
+):
+    await set_up(peer.url)
+    refusal = {"kind": "http_error", "status": 400, "message": message}
+    upstream.script([DONE | {"faults": [refusal]}])
+    turn = await ask(conversation, "Why?")
+    upstream.script([DONE])
+    await ask(conversation, "And?")
+
+    assert turn.status == "completed"
+    refused, again, later = (
+        {tool["function"]["name"] for tool in request["body"].get("tools", ())} for request in upstream.requests()
+    )
+    assert {"searchFilings", "peer__double"} <= refused == later
+    assert "searchFilings" in again
+    assert "peer__double" not in again
+    assert ("peer__echo" in again) == offers_echo
+
+
 async def test_words_of_a_server_are_not_logged(upstream, conversation, peer, caplog):
     """What it says of a failure may be what it was given."""
     await set_up(peer.url)
