@@ -7,12 +7,14 @@ after folding white space, quotation marks, dashes and emphasis, never case.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 _UNMARKED_MIN_WORDS = 5  # of a quotation that is credited to a source without a marker
+# Each quotation without a marker is looked for in every source, of adjacent markers in each of theirs.
+_MOST_UNMARKED, _MOST_ADJACENT = 50, 10
 
 _EXCERPT_QUOTE_CHARS, _EXCERPT_CONTEXT_CHARS = 600, 120  # of a quotation, and before and after it
 
@@ -116,16 +118,19 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
 
     Markers are ``[3]``, ``[1][2]`` and ``[1, 2]``; a number that names no source is ignored. A quotation belongs to the
     first marker after it in its block, else to the last before it; of several adjacent ones, to the one whose passage
-    contains it. Without any marker it is credited to the one source that contains it, if it has five words. A source
-    cited with several quotations gives one citation for each; without any, ``verified`` is None. Never raises.
+    contains it. Without any marker it is credited to the one source that contains it, if it has five words and is one
+    of the first of its kind. A source cited with several quotations gives one citation for each; without any,
+    ``verified`` is None. Never raises.
     """
     # A dict is ordered by insertion, so refs come out by first appearance.
     by_ref = {source.ref: source for source in sources}
     if not by_ref:
         return ()
     quotes_by_ref: dict[int, dict[str, bool]] = {}
+    passage_of = cache(lambda ref: fold_text(by_ref[ref].text))
+    unmarked = iter(range(_MOST_UNMARKED))
     for block in blocks(answer):
-        for mention in sorted(mentions(block, by_ref), key=lambda mention: mention.start):
+        for mention in sorted(mentions(block, by_ref, passage_of, unmarked), key=lambda mention: mention.start):
             quotes = quotes_by_ref.setdefault(mention.ref, {})
             if mention.quote is not None:
                 quotes.setdefault(mention.quote, mention.is_found)
@@ -164,8 +169,7 @@ def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | N
 
 def is_quoted_in(quotation: str, passage: str) -> bool:
     """Say whether a quotation occurs in a passage word for word. Elided parts must follow one another."""
-    folded = fold_text(passage)
-    return occurs(fold_text(quotation), folded) or occurs(fold_text(_EMPHASIS.sub("", quotation)), folded)
+    return occurs(readings(quotation), fold_text(passage))
 
 
 def find_quotation(quotation: str, text: str) -> tuple[int, int] | None:
@@ -215,7 +219,10 @@ class Mention(NamedTuple):
     is_found: bool = False
 
 
-def mentions(block: AnswerBlock, by_ref: Mapping[int, Source]) -> Iterator[Mention]:
+def mentions(
+    block: AnswerBlock, by_ref: Mapping[int, Source], passage_of: Callable[[int], str], unmarked: Iterator[int]
+) -> Iterator[Mention]:
+    """Yield what a block cites. ``passage_of``: a source's folded text. ``unmarked``: numbers quotations to try."""
     markers = [(start, known) for start, refs in block.markers if (known := [ref for ref in refs if ref in by_ref])]
     for start, refs in markers:
         yield from (Mention(start, ref) for ref in refs)
@@ -223,15 +230,18 @@ def mentions(block: AnswerBlock, by_ref: Mapping[int, Source]) -> Iterator[Menti
     for start, quote in block.quotations:
         # A model that quotes without citing gets the credit only where one source alone has the words.
         if not markers:
-            has_enough_words = len(quote.split()) >= _UNMARKED_MIN_WORDS
-            found = [ref for ref in by_ref if has_enough_words and is_quoted_in(quote, by_ref[ref].text)]
+            if len(quote.split()) < _UNMARKED_MIN_WORDS or next(unmarked, None) is None:
+                continue
+            read = readings(quote)
+            found = [ref for ref in by_ref if occurs(read, passage_of(ref))]
             if len(found) == 1:
                 yield Mention(start, found[0], quote, True)
             continue
         while at < len(markers) and markers[at][0] < start:
             at += 1
         marker_start, refs = markers[min(at, len(markers) - 1)]
-        source = next((ref for ref in refs if is_quoted_in(quote, by_ref[ref].text)), None)
+        read = readings(quote)
+        source = next((ref for ref in refs[:_MOST_ADJACENT] if occurs(read, passage_of(ref))), None)
         yield Mention(marker_start, refs[0] if source is None else source, quote, source is not None)
 
 
@@ -371,10 +381,23 @@ def fold_text(text: str) -> str:
     return " ".join(text.translate(_FOLD).split())
 
 
-def occurs(quotation: str, passage: str) -> bool:
-    parts = [part.strip() for part in _ELISION.split(quotation)]
-    # Punctuation inside the closing quotation mark belongs to the answer's sentence, not to the passage.
-    parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
+def readings(quotation: str) -> list[list[str]]:
+    """Return the folded parts of a quotation, with and without emphasis; none where it has no words."""
+    found = []
+    for words in dict.fromkeys((fold_text(quotation), fold_text(_EMPHASIS.sub("", quotation)))):
+        parts = [part.strip() for part in _ELISION.split(words)]
+        # Punctuation inside the closing quotation mark belongs to the answer's sentence, not to the passage.
+        parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
+        found += [parts] if any(map(has_words, parts)) else []
+    return found
+
+
+def occurs(read: Iterable[Sequence[str]], passage: str) -> bool:
+    """Say whether a folded passage has the parts of one of these readings, in their order."""
+    return any(has_parts(parts, passage) for parts in read)
+
+
+def has_parts(parts: Iterable[str], passage: str) -> bool:
     at = 0
     for part in filter(None, parts):
         # It counts as whole words and numbers, not as a piece of longer ones.
@@ -384,7 +407,7 @@ def occurs(quotation: str, passage: str) -> bool:
         if at < 0:
             return False
         at += len(part)
-    return any(map(has_words, parts))
+    return True
 
 
 def splits_word(passage: str, at: int) -> bool:

@@ -212,6 +212,18 @@ def test_any_run_of_whole_words_is_found(start, length):
         assert is_quoted_in(quotation, " ".join(passage))
 
 
+@pytest.mark.parametrize("marker", ["", "".join(f"[{ref}]" for ref in range(1, 601))])
+def test_work_on_quotations_is_bounded_with_many_sources(marker):
+    """Each quotation could be looked for in each source, which takes minutes."""
+    said = [f"Number {word} is such a word." for word in range(3_000)]
+    sources = [source(ref, said[ref - 1]) for ref in range(1, 601)]
+
+    credited = check_citations("\n\n".join(f"“{words}” {marker}" for words in said), sources)
+
+    found = [(citation.ref, citation.quote) for citation in credited if citation.verified]
+    assert found == [(ref, said[ref - 1]) for ref in range(1, 11 if marker else 51)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ['"a" ', "[1] ", "[1]", "`", '"', "> ", "\n", "```\n", "[1, ", "“", "a… "])
 def test_hostile_answer_is_checked_in_time(piece):
