@@ -42,6 +42,8 @@ KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that ar
 RESUMED = ": resumed\n\n"
 # Without a blank line: httpx-sse 0.4 makes an empty event of a blank line behind an event with an id (seen 2026-11).
 KEEP_ALIVE = ": keep-alive\n"
+# Not of the format, but of clients that split text at every line end that Unicode knows, such as httpx.
+LINE_ENDS = str.maketrans({char: json.dumps(char)[1:-1] for char in "\x85\u2028\u2029"})
 RunningTurn = LiveTurn | FollowedTurn
 WHOLE = Visibility(thinking="whole")
 _POSITION = re.compile(r"a(\d{1,9})-t(\d{1,9})-s(\d{1,6})-b(\d{1,6})(?:-(error|done))?")
@@ -252,4 +254,4 @@ class TurnEvents:
     def event(self, name: str, form: Any) -> str:
         """Return an event whose id is the present position."""
         data = json.dumps(form, ensure_ascii=False, separators=(",", ":"))
-        return f"id: {self.position}\nevent: {name}\ndata: {data}\n\n"
+        return f"id: {self.position}\nevent: {name}\ndata: {data.translate(LINE_ENDS)}\n\n"

@@ -60,6 +60,18 @@ async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(upst
     assert parse_events(rest.decode())[-1].data["answer"] == "Yes."
 
 
+async def test_event_has_no_line_ends_but_those_of_the_format(upstream, alice, conversation):
+    """httpx splits lines at each of these characters, and so reads half a JSON text."""
+    answer = "One\x85two\u2028three\u2029four."
+    upstream.script([{"content": answer}])
+
+    stream = await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS)
+    body = b"".join([piece async for piece in stream]).decode()
+
+    assert body.splitlines() == body.removesuffix("\n").split("\n")
+    assert joined(parse_events(body))["answer"] == parse_events(body)[-1].data["answer"] == answer
+
+
 def test_silence_is_shorter_than_what_is_promised():
     assert sse.KEEP_ALIVE_S + sse.LOOK_AGAIN_S < 15
 
