@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -141,9 +143,12 @@ async def _transport(server: McpServer, stack: AsyncExitStack, sign_in: SignIn |
         words = settings.MCP_COMMANDS.get(server.command)
         if words is None:
             raise McpError(f"MCP_COMMANDS has no command {server.command}")
+        if not shutil.which(words[0]):
+            raise McpError(f"there is no program {words[0]}")
         # Its standard error may repeat what it was given, which no log of ours may have.
         unread = stack.enter_context(Path(os.devnull).open("w"))  # noqa: ASYNC230, SIM115 - it opens at once
-        return stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=unread)
+        bounded = ["-I", str(Path(__file__).with_name("bounded_output.py")), str(MAX_RESPONSE_BYTES), *words]
+        return stdio_client(StdioServerParameters(command=sys.executable, args=bounded), errlog=unread)
     has_token = bool(server.api_key_env) and not server.client_id
     key = settings.MODEL_KEYS.get(server.api_key_env, server.url) if has_token else ""
     if has_token and not key:

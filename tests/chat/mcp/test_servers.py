@@ -109,6 +109,22 @@ async def test_server_over_stdio(upstream, conversation, settings):
     assert (await step_of(conversation))["status"] == "ok"
 
 
+@pytest.mark.slow
+async def test_output_of_a_command_without_line_ends_is_bounded(settings):
+    endless = "import sys\nwhile True: sys.stdout.write('x' * 65_536)"
+    settings.MCP_COMMANDS = {"peer": [sys.executable, "-c", endless]}
+
+    async with asyncio.timeout(session.CONNECT_TIMEOUT_S - 2):
+        with pytest.raises(McpError, match="closed"):
+            await session.list_tools(McpServer(name="x", command="peer"))
+
+
+async def test_command_that_is_not_installed_is_named(settings):
+    settings.MCP_COMMANDS = {"peer": ["no-such-program"]}
+    with pytest.raises(McpError, match="there is no program no-such-program"):
+        await session.list_tools(McpServer(name="x", command="peer"))
+
+
 async def test_command_that_the_environment_does_not_name_is_not_started(settings):
     settings.MCP_COMMANDS = {}
     with pytest.raises(McpError, match="MCP_COMMANDS has no command sh"):
