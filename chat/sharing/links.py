@@ -27,6 +27,7 @@ from chat.cards import build, phases, rendering
 from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepView, dom_id
 from chat.conversations import reasoning_settings
 from chat.eventlog import branches, link_tokens
+from chat.html import source_url
 from chat.models import Conversation, Share, Turn
 from chat.sharing.export import Choice
 from reasoning.envelope import AnswerRecord
@@ -168,9 +169,12 @@ def shared_answer(
     # The reader page needs a session; here a citation leads to its excerpt, which is stored with the answer.
     sources = tuple(replace(source, anchor=dom_id(card.id, f"source-{source.ref}")) for source in card.sources)
     steps = tuple(shared_step(step, sources) for step in card.steps)
+    # A link at a quotation that was not found names no quotation.
+    bare = {citation.url: source_url(citation) for citation in rows.answer_record().citations}
     answer_html = str(card.answer_html)
     for source in sources:
-        answer_html = answer_html.replace(f'href="{escape(source.url)}"', f'href="#{source.anchor}"')
+        for url in (source.url, bare[source.address]):
+            answer_html = answer_html.replace(f'href="{escape(url)}"', f'href="#{source.anchor}"')
     return replace(
         card,
         actions=None,

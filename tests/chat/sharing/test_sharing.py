@@ -18,9 +18,10 @@ from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share
 from chat.sharing import links
 from chat.sharing.export import Choice
+from reasoning.citations import citation_to_json
 from reasoning.events import AssistantMessage, Reasoning
 from tests.chat.audits import audit
-from tests.chat.shared_talk import SECRET, make_talk
+from tests.chat.shared_talk import CITED, SECRET, make_talk
 from tests.factories import client_of, end_turn, make_conversation, make_turn, open_turn
 
 EVERYTHING = Choice(summary=True, trace=True, thinking=True)
@@ -50,6 +51,20 @@ def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice):
     assert re.search(r'data-citation="" href="#(m-\w+-source-1)"', answer)[1] in sources
     assert "/filings/northwind/" not in answer
     assert 'data-role="assistant"' in page
+
+
+def test_source_of_a_failed_quotation_leads_to_its_excerpt_too(alice):
+    conversation = make_conversation(owner=alice)
+    cited = [CITED, replace(CITED, quote="It rose.", verified=False)]
+    said = "It says “It fell.” [7]\n\nIt says “It rose.” [7]"
+    turn = open_turn(conversation.pk, text="Why?")
+    end_turn(turn, [AssistantMessage(text=said, citations=tuple(map(citation_to_json, cited)))])
+
+    page = opened(make_link(conversation))
+
+    assert len(re.findall(r'data-citation="" href="#m-\w+-source-1"', page)) == 2
+    assert "Unverified source" in page
+    assert "/filings/northwind/" not in page.split('class="evidence"')[0]
 
 
 def test_a_shared_page_has_nothing_to_do_on_it_and_no_list(alice):
