@@ -17,6 +17,7 @@ CALL_MARKS = {
     "```tool_call": "Nemotron",
     "[TOOL_CALLS]": "Mistral",
     "<|python_tag|>": "Llama 3",
+    "<|python_start|>": "Llama 4",
     "<|tool_call|>": "Granite, Phi",
     "<|tool_call_begin|>": "Kimi",
     "<|tool_call_start|>": "LFM",
@@ -26,9 +27,15 @@ CALL_MARKS = {
     "<|action_start|>": "InternLM",
     "<|START_ACTION|>": "Command A",
     "<|channel|>commentary to=": "gpt-oss",
+    "<|start|>assistant<|channel|>commentary to=": "gpt-oss with the beginning of its message",
     "commentary to=functions.": "gpt-oss without its special tokens",
     "<｜tool▁calls▁begin｜>": "DeepSeek V3",
     "<｜DSML｜": "DeepSeek V3.2, V4",
+    "<｜｜DSML｜｜": "DeepSeek V4, with signs that gateways double or replace",
+    "<‖DSML‖": "the same",
+    "<|DSML|": "the same",
+    "<||DSML||": "the same",
+    "< | DSML |": "the same",
     "<｜tool_calls_begin｜>": "Step",
     "<minimax:tool_call>": "MiniMax-M2",
     "<seed:tool_call>": "Seed-OSS",
@@ -42,8 +49,8 @@ CALL_MARKS = {
 }
 # A call without a mark is the whole answer: its pattern, and an example.
 _JSON_CALL = (
-    r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"(?:name|tool|tool_name|function)"\s*:\s*"[\w.:-]+"\s*,'
-    r'\s*"(?:parameters|arguments|args|tool_input)"\s*:\s*\{.*\}\s*\}'
+    r'\{\s*(?:"(?:type|id|tool_call_id)"\s*:\s*"[^"\n]*"\s*,\s*)*"(?:name|tool|tool_name|function)"\s*:\s*"[\w.:-]+"\s*,'
+    r'\s*"(?:parameters|arguments|args|tool_input)"\s*:\s*"?\{.*\}"?\s*\}'
 )
 BARE_CALLS = (
     (_JSON_CALL, '{"name": "search", "parameters": {"query": "debt"}}'),  # Llama 3, Granite
@@ -51,6 +58,15 @@ BARE_CALLS = (
         rf"```(?:json|tool|JSON)?\s*\[?\s*{_JSON_CALL}\s*\]?\s*```",
         '```json\n{"name": "search", "arguments": {"query": "debt"}}\n```',
     ),
+    (rf"\[\s*{_JSON_CALL}\s*\]", '[{"name": "search", "arguments": "{\\"query\\": \\"debt\\"}"}]'),  # xLAM, Granite
+    (r'\{\s*"tool_calls"\s*:\s*\[\s*\{.*\}\s*\]\s*\}', '{"tool_calls": [{"function": {"name": "search"}}]}'),
+    (  # Command R
+        rf"(?:Plan:.*)?\s*Action:\s*```(?:json)?\s*\[?\s*{_JSON_CALL}\s*\]?\s*```",
+        'Action: ```json\n[{"tool_name": "search", "parameters": {"query": "debt"}}]\n```',
+    ),
+    # Kimi, Mistral and Gemma 4 without their special tokens.
+    (r'(?:functions\.)?\w+(?::\d+)?\s*\{\s*"\w+"\s*:.*\}', 'functions.search:0{"query": "debt"}'),
+    (r"call:\w+\{.*\}", "call:search{query:debt}"),
     (  # prompts of the ReAct kind
         r"(?:Thought:.*\n)?\s*Action:[ \t]*[`\w.-]+[ \t]*\n\s*Action Input:.*",
         'Action: search\nAction Input: {"query": "debt"}',
