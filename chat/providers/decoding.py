@@ -34,11 +34,15 @@ _FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
 # As ``plain_name`` writes them.
 _ERROR_WORDS = ("message", "msg", "detail", "errors", "errmsg", "errormsg", "errormessage", "errorcode", "statusmsg")
 # What an event is, or its state, whose words are no failure's.
-_PROGRESS = frozenset("status progress inprogress info notice warning queued pending processing running".split())
+_PROGRESS = frozenset(
+    "status progress inprogress info notice warning queued pending processing running ping heartbeat keepalive".split()
+)
 _ERROR_WRAPPERS = ("response", "data", "result", "message")  # Tencent, gateways
 _FRAMED = re.compile(rb"\A(?:data:\s*)+")  # by a gateway that frames what is framed, comments as well
 # By words in the data, where a comment was meant.
-_KEEP_ALIVE = re.compile(rb"(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat|connected|processing)\W*", re.IGNORECASE)
+_KEEP_ALIVE = re.compile(
+    rb"\W?(?:\w+ )?(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat|connected|processing)\W*", re.IGNORECASE
+)
 # How names of events of the Responses API begin, which the data of some gateways doesn't repeat.
 _RESPONSE = b"response."
 # Names of events that report a failure, whatever their data.

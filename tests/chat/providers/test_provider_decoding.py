@@ -85,6 +85,9 @@ def test_event_without_end_is_refused_at_the_bound(piece, monkeypatch):
         b"ping",
         b"keep-alive",
         b"HEARTBEAT",
+        b"[PING]",
+        b"OPENROUTER PROCESSING",
+        b'{"type":"heartbeat","message":"alive"}',
     ],
 )
 def test_chunk_that_says_nothing_gives_nothing(payload):
