@@ -108,19 +108,33 @@ class ToolCallReader:
 
     def _known_index(self, server_index: int | None, call_id: str, name: str, arguments: str) -> int | None:
         """Return the index of the call that this piece continues, or None for a call that begins."""
+        known = next((index for index, known in self._ids.items() if known == call_id), None) if call_id else None
         if server_index is not None:
             index = self._by_server_index.get(server_index)
+            if index is None and known is not None and not name and self._continues(known, name):
+                return known  # by a relay that numbers the pieces
             if index is None or not name:
                 return index
             # Some servers number every call 0: another id, or a second name in one list, begins another call.
-            is_other = self._ids.get(index, call_id) != call_id if call_id else index in self._listed
+            is_other = self._ids.get(index, call_id) != call_id if call_id else self._is_over(index, name, arguments)
             return None if is_other and not (call_id and self._continues(index, name)) else index
         if call_id:
-            known = next((index for index, known in self._ids.items() if known == call_id), None)
             return self._latest if known is None and self._continues(self._latest, name) else known
         if self._latest < 0 or (name and not self._continues_name(name, arguments)):
             return None
         return self._latest
+
+    def _is_over(self, index: int, name: str, arguments: str) -> bool:
+        """Whether a piece with a name and no id begins another call than this one.
+
+        It does in the same list, and behind whole arguments, unless it repeats the call, or the first were a filler.
+        """
+        before = "".join(self._arguments[index])
+        if index in self._listed or not is_json_object(before):
+            return index in self._listed
+        if tool_name(name) != tool_name(self._names[index]):
+            return True
+        return is_json_object(arguments) and json.loads(before) not in ({}, json.loads(arguments))
 
     def _continues_name(self, name: str, arguments: str) -> bool:
         """Whether a piece without an index and an id says more of the latest call's name, or the same once more.

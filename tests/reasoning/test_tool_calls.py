@@ -160,10 +160,30 @@ def test_name_that_means_one_offered_tool_is_its_name(name, called):
             (piece('{"q":', "x1", "f", index="0"), piece("{", "x2", "f", index="1"), piece("1}", index="0")),
             [("x1", '{"q":1}'), ("x2", "{")],
         ),
+        (
+            (piece('{"q":', "x1", "f"), piece("1", "x1", index=1), piece("}", "x1", index=2)),
+            [("x1", '{"q":1}')],
+        ),
     ],
 )
-def test_piece_with_another_id_continues_an_unfinished_call(pieces, calls):
+def test_piece_with_another_id_or_index_continues_an_unfinished_call(pieces, calls):
     assert [(call.call_id, call.arguments) for call in step(*pieces).calls] == calls
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ((piece('{"q":1}', "", "f"), piece('{"q":2}', "", "f")), [("f", '{"q":1}'), ("f", '{"q":2}')]),
+        ((piece("{}", "", "f"), piece("{}", "", "g")), [("f", "{}"), ("g", "{}")]),
+        ((piece('{"q":1}', "", "f"), piece('{"q":', "", "g"), piece("2}")), [("f", '{"q":1}'), ("g", '{"q":2}')]),
+        ((piece('{"q":1}', "", "f"), piece('{"q": 1}', "", "f")), [("f", '{"q": 1}')]),
+        ((piece("{}", "", "f"), piece('{"q":1}', "", "f")), [("f", '{"q":1}')]),
+        ((piece('{"q":', "", "f"), piece("1}", "", "f")), [("f", '{"q":1}')]),
+        ((piece('{"q":1}', "", "f"), piece("", "", "functions.f")), [("f", '{"q":1}')]),
+    ],
+)
+def test_calls_without_ids_that_are_all_number_0_are_told_apart(pieces, calls):
+    assert [(call.name, call.arguments) for call in step(*pieces).calls] == calls
 
 
 @pytest.mark.parametrize(
