@@ -374,6 +374,8 @@ def build_error(
 
 def error_code(status: int, text: str) -> Code:
     """Return the ``ProviderError.code`` of a status and what the service said."""
+    if kind_of(text, {"context_overflow"}, only_any_status=True):
+        return "context_overflow"
     is_rate_limit = bool(kind_of(text, {"rate_limited"}))
     if status not in (401, 403, 429) and not is_rate_limit and kind_of(text, {"context_overflow"}):
         return "context_overflow"

@@ -285,6 +285,16 @@ WORDINGS: tuple[Wording, ...] = (
             "Fenêtre de contexte dépassée",
         ),
     ),
+    Wording(  # A rate that one request exceeds by itself: no waiting helps against that.
+        "context_overflow",
+        (r"\brequest too large\b[^\n]*\blimit\W+[\d,]+\W+requested\b",),
+        (
+            "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000",  # Groq
+            "Request too large for gpt-4o on tokens per min (TPM): Limit 30,000, Requested 31538. The input or output "
+            "tokens must be reduced in order to run successfully.",
+        ),
+        any_status=True,
+    ),
     # The quota, the rate, the key.
     Wording(
         "rate_limited",
@@ -296,7 +306,6 @@ WORDINGS: tuple[Wording, ...] = (
             r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
         ),
         (
-            "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000",
             "Rate limit reached",
             "Too many requests",
             "Too many concurrent requests",

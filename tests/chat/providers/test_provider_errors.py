@@ -113,7 +113,8 @@ def test_plain_words_count_under_any_status_and_inside_a_stream(row, example):
     found = [failure(404, said(text, code=code)), failure(500, said(text, code=code))]
     found.append(failure_from_object({"message": text, "code": code}, ENDPOINT))
 
-    assert {(error.code, error.reason, error.retryable) for error in found} == {("refused", row.kind, False)}
+    assert {(error.code, error.reason) for error in found} == {MEANINGS.get(row.kind, ("refused", row.kind))}
+    assert not any(error.retryable for error in found)
 
 
 @pytest.mark.parametrize("text", [wording for wording, _code in OVERFLOWS])
@@ -133,6 +134,8 @@ OTHERS: list[tuple[int, Any, str, str]] = [
     (400, said("Die Anfrage hat das Zeitlimit überschritten."), "refused", ""),
     (400, said("Das Token-Kontingent wurde überschritten."), "refused", ""),
     (429, said("Anzahl der Tokens pro Minute überschritten"), "rate_limited", ""),
+    (429, said("Request too large for m on tokens per min (TPM): Limit 6000, Requested 9000"), "context_overflow", ""),
+    (429, said("Rate limit reached for m on TPM: Limit 6000, Used 5000, Requested 2000"), "rate_limited", ""),
     (400, said("La requête a dépassé le délai imparti."), "refused", ""),
     (400, said("Le fichier joint au message est trop grand."), "refused", ""),
     (400, said("At most 128 stop sequences are allowed"), "refused", ""),
