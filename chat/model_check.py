@@ -186,7 +186,7 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Any])
     # Only then it knows where the thinking came from.
     normalizer.finish()
     body = provider.request_body(request)
-    refused = [setting for name, setting in plan.optional.items() if parameter(body, name) is None]
+    refused = [setting for name, setting in plan.optional.items() if setting and parameter(body, name) is None]
     refusals = (_("%(setting)s: the service refused it") % {"setting": setting} for setting in refused)
     found.notes = (*plan.notes, *refusals)
     found.thinking_field = normalizer.source_field

@@ -138,7 +138,9 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     if provider and asked.optional:
         sent = provider.request_body(ProviderRequest(asked.body, "", (), "", asked.optional))
         found += tuple(
-            f"{setting}: refused" for name, setting in asked.optional.items() if parameter(sent, name) is None
+            f"{setting}: refused"
+            for name, setting in asked.optional.items()
+            if setting and parameter(sent, name) is None
         )
     return tuple(map(explain_note, found))
 

@@ -73,8 +73,8 @@ class Parameters:
     """Parameters of a request body.
 
     ``notes`` name settings that reach nothing. ``optional``: the parameters that are left out where the service refuses
-    them (``reasoning.mode`` is one within another), each with the setting that it comes from. ``switches_off``: they
-    ask the model not to think.
+    them (``reasoning.mode`` is one within another), each with the setting that it comes from, empty where nobody chose
+    it. ``switches_off``: they ask the model not to think.
     """
 
     body: Mapping[str, Any]

@@ -106,7 +106,11 @@ class ResponsesFormat(WireFormat):
         if reasoning:
             body["reasoning"] = reasoning
         notes = missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ()
-        return Parameters(body, notes, {name: name for name in rare})
+        optional = {name: name for name in rare}
+        # What nobody chose must not fail the request: organisations that aren't verified get no summary.
+        if not settings.summary:
+            optional["reasoning.summary"] = ""
+        return Parameters(body, notes, optional)
 
     def output_limit(self, dialect: Dialect) -> str:
         return "max_output_tokens"

@@ -82,7 +82,7 @@ async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(u
             "mode",
         ),
         ("Unknown parameter: 'reasoning.context'.", {"summary": "auto", "mode": "pro"}, "context"),
-        ("This model supports no such reasoning.", {"summary": "auto"}, "context"),
+        ("This model supports no such reasoning.", None, "context"),
     ],
 )
 async def test_rare_setting_that_a_model_refuses_is_left_out_once_and_then(
@@ -102,9 +102,50 @@ async def test_rare_setting_that_a_model_refuses_is_left_out_once_and_then(
     assert form["notes"] == []
     assert [first.status, second.status] == ["completed", "completed"]
     asked = {"summary": "auto", "context": "all_turns", "mode": "pro"}
-    assert [request["body"]["reasoning"] for request in upstream.requests()] == [asked, sent, sent]
+    assert [request["body"].get("reasoning") for request in upstream.requests()] == [asked, sent, sent]
     assert (first.error_reason, second.error_reason) == (reason, "")
     assert f"reasoning.{reason} has no effect: the service of this model has refused it." in after["notes"]
+
+
+@pytest.mark.parametrize(
+    ("message", "chosen", "sent", "status"),
+    [
+        (
+            "Your organization must be verified to generate reasoning summaries.",
+            {},
+            [{"summary": "auto"}, None],
+            "completed",
+        ),
+        (
+            "Unsupported parameter: 'reasoning.summary' is not supported with this model.",
+            {"effort": "high"},
+            [{"effort": "high", "summary": "auto"}, {"effort": "high"}],
+            "completed",
+        ),
+        (
+            "Your organization must be verified to generate reasoning summaries.",
+            {"summary": "detailed"},
+            [{"summary": "detailed"}],
+            "errored",
+        ),
+    ],
+)
+async def test_summary_that_a_model_refuses_is_left_out_unless_it_was_chosen(
+    upstream, conversation, message, chosen, sent, status
+):
+    refusal = {"kind": "http_error", "status": 400, "message": message}
+    upstream.script([{"content": "One.", "faults": [refusal]}])
+    profile = {"base_url": upstream.base_url, "api": "responses", "dialect": "responses-strict"}
+    conversation.profile = await offer("r", model="gpt-5-mini", **profile)
+    await conversation.asave()
+    await patch(conversation, **chosen)
+
+    turn = await ask(conversation)
+    notes = (await patch(conversation))["notes"]
+
+    assert (turn.status, turn.error_reason) == (status, "summary" if status == "errored" else "")
+    assert [request["body"].get("reasoning") for request in upstream.requests()] == sent
+    assert notes == []
 
 
 async def test_other_refusal_is_no_reason_to_leave_out_the_effort(upstream, conversation):
