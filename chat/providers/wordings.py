@@ -750,7 +750,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\b(?:tool|function)\b[ _](?:call )?(?:results?|responses?)\b[^.\n]{0,20}\b(?:not|n[’']t) follow"
             r"|number of function (?:calls and|response)|\btoolconfig\b[^.\n]{0,20}must be defined"
             r"|\btool_?result\b[^.\n]{0,60}\b(?:exceeds?|must have a)\b[^.\n]{0,40}\btool_?use"
-            r"|without `?tools=`? param",
+            r"|without `?tools=`? param|did not have response messages|insufficient tool messages",
         ),
         (
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each of them.",
@@ -758,6 +758,8 @@ WORDINGS: tuple[Wording, ...] = (
             "invalid params, tool call result does not follow tool call (2013)",  # MiniMax
             "Please ensure that the number of function response parts is equal to the number of function call parts",
             "Not the same number of function calls and responses",  # Mistral
+            "The following tool_call_ids did not have response messages: call_1",
+            "insufficient tool messages following tool_calls message",  # DeepSeek
             "The toolConfig field must be defined when using toolUse and toolResult content blocks.",  # Bedrock
             "Bedrock doesn't support tool calling without `tools=` param specified.",  # LiteLLM
             "The number of toolResult blocks exceeds the number of toolUse blocks of previous turn",
@@ -918,7 +920,9 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\btools\W{1,3}(?:array too long|maximum number of items)|\btoo many (?:tools|functions)\b"
             r"|\binvalid (?:json )?schema for (?:function|tool)\b|\b(?:invalid|unsupported) tool schema\b"
             r"|\btools\W\d+\W\w+\W{1,3}(?:for|input_schema)\b[^\n]{0,80}\b(?:not supported|invalid|must)\b"
-            r"|unable to generate parser for this template|error parsing grammar",
+            r"|unable to generate parser for this template|error parsing grammar|unsupported json schema"
+            r"|unknown name\b[^\n]{0,60}\btools\W\d+\W+function_declarations\b"
+            r"|not implement (?:function|tool)[ _-]call",
         ),
         (
             "Maximum tools limit reached. 520 tools have been provided but the maximum is 200.",  # xAI
@@ -930,6 +934,9 @@ WORDINGS: tuple[Wording, ...] = (
             "unsupported tool schema: additionalProperties is only supported as false",
             "Unable to generate parser for this template. Automatic parser generation failed",  # llama.cpp
             "parse: error parsing grammar: expecting name at",
+            "Unsupported JSON schema fields: {'minItems', 'items'}",  # Cerebras
+            "Unknown name 'x' at 'tools[0].function_declarations[0].parameters': Cannot find field.",  # Gemini
+            "Chat format 'llama-2' does not implement function calling",  # llama-cpp-python
         ),
         any_status=True,
     ),
