@@ -46,6 +46,12 @@ CALL_MARKS = {
     "<tools>": "Hermes, Qwen",
     "<tool_use>": "prompts written for Claude",
     "<toolcall>": "Nemotron",
+    "<xai:function_call": "Grok",
+    "<steptml:toolcall>": "Step-3",
+    "<invoke name=": "Claude, MiniMax and DeepSeek without the outer mark",
+    "<arg_key>": "GLM without the outer mark",
+    "<｜tool▁call▁begin｜>": "DeepSeek V3 without the outer mark",
+    "<|tool▁calls▁begin|>": "DeepSeek with ASCII bars",
 }
 # A call without a mark is the whole answer: its pattern, and an example.
 _JSON_CALL = (
@@ -75,6 +81,8 @@ BARE_CALLS = (
 )
 _BARE = tuple(re.compile(rf"\s*{pattern}\s*", re.DOTALL) for pattern, _example in BARE_CALLS)
 _MARK = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, CALL_MARKS))})")
+# Behind a sentence a mark counts only with what a call begins with: prose may name it.
+_MARK_BEHIND = re.compile(rf"[.!?:…] (?:{'|'.join(map(re.escape, CALL_MARKS))})\s*(?:$|[{{\[<])")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
 
@@ -86,7 +94,7 @@ def has_text_call(answer: str) -> bool:
         return False
     in_fence = False
     for line in answer.splitlines():
-        if not in_fence and _MARK.match(line):
+        if not in_fence and (_MARK.match(line) or _MARK_BEHIND.search(line)):
             return True
         in_fence ^= _FENCE.match(line) is not None
     return False

@@ -51,7 +51,7 @@ class StepOutcome:
     """What a finished step leaves: the last updates, events to record, calls to run.
 
     ``is_thought_unclosed``: a thought without an end took the rest of an answer (product 35). ``has_text_call``: the
-    answer contains a tool call that the service didn't recognise (product 39).
+    answer, or a thought without one, contains a tool call that the service didn't recognise (product 39).
     """
 
     updates: tuple[Update, ...]
@@ -146,13 +146,15 @@ class StepMachine:
         is_whole = not partial and self._finish_reason not in CUT_SHORT
         reasoning = self._reasoning_events(thinking, calls, is_whole=is_whole)
         events = (*reasoning, *self._ordered_events(calls, partial=partial, is_whole=is_whole))
+        answers = ["".join(message.answer) for message in self._messages if message.answer]
         return StepOutcome(
             tuple(self._updates),
             events,
             tuple(calls.values()),
             self._finish_reason,
             is_thought_unclosed=is_whole and normalizer.unclosed_after_text,
-            has_text_call=not calls and any(has_text_call("".join(message.answer)) for message in self._messages),
+            # Some services take a call for the rest of a thought that the model didn't end (vLLM, seen 2026-05).
+            has_text_call=not calls and any(map(has_text_call, answers or [thinking])),
         )
 
     def _begin_message(self, number: int) -> None:

@@ -419,6 +419,23 @@ def test_call_without_a_mark_is_reported_where_it_is_the_whole_answer(call):
     assert not run({"content": f"Write {call} there"}, RawEnd("stop"))[1].has_text_call
 
 
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"content": 'Let me look. <tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'}, True),
+        ({"content": 'Let me look: <tool_call>{"name": "f"}</tool_call>'}, True),
+        ({"content": "Models write this: <tool_call> and then the call."}, False),
+        ({"reasoning_content": "I look.\n<tool_call>\n<function=f>\n</function>\n</tool_call>"}, True),
+        ({"content": "<think>I look.\n<tool_call>\n<function=f>\n</function>\n</tool_call>"}, True),
+        ({"reasoning_content": "I look.\n<tool_call>\n<function=f>", "content": "It rose."}, False),
+        ({"reasoning_content": "I look."}, False),
+    ],
+)
+def test_call_behind_a_sentence_or_at_the_end_of_a_thought_is_reported(fields, expected):
+    assert run(fields, RawEnd("stop"))[1].has_text_call is expected
+
+
 @pytest.mark.spec("004 summary")
 def test_turn_that_ends_between_its_steps_has_a_summary_from_its_trace():
     turn = new_turn()
