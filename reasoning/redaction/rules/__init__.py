@@ -95,8 +95,8 @@ def pattern_rule(
             group = "secret" if found.groupdict().get("secret") is not None else "value"
             value = strip_punctuation(found[group]) if strip else found[group]
             start = max(found.end(), start + 1)
-            shown = found[group] if strip else value  # "eyJhbGciOi..." is no whole token
-            if accept(found, value) and (kind != "secret" or not (is_harmless(value) or is_harmless(shown))):
+            shown = {value, found[group]}  # "eyJhbGciOi..." is no whole token
+            if accept(found, value) and (kind != "secret" or not any(map(is_harmless, shown))):
                 yield Span(found.start("value"), found.start(group) + len(value), kind)
 
     return Rule(name, frozenset(triggers.split()), examples, find, re.compile(needs) if needs else None)

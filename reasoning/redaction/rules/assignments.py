@@ -191,7 +191,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
         is_public_beside(name, value)
-        or (not quoted and separator != "=" and is_expression(value))
+        or (not quoted and is_expression(value))
         or (separator in (":", ",", "|") and is_verb(name, value, lead.string, lead.start()))
         or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
     ):
@@ -281,9 +281,7 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
 
 
 def is_code(name: str, value: str) -> bool:
-    """True for a variable or a call on the right side: ``password=user_password``, ``token = tokens[0]``."""
-    if is_expression(value):
-        return True
+    """True for a variable on the right side: ``password=user_password``."""
     low = value.lower()
     if not low.replace("_", "").isalpha():
         return False

@@ -214,19 +214,23 @@ def label_pattern(words: Iterable[str]) -> str:
 # "the passport number of the applicant is …"
 _OF = "of|for|von|de|du|des|der|del|della|da|do|van"
 _OF_SOMEBODY = rf"(?:[ ](?:{_OF})(?:[ ][^\W\d_]{{1,16}}){{1,4}}?[ ](?:is|was|ist|lautet|est|es|è|é)(?![^\W_]))?"
-# What is searched for in texts, and what the headings and the cells of tables must be.
+# What is searched for in texts.
 _LABELLED: Final = {
-    kind: (
-        # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
-        re.compile(
-            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z]|(?<=[A-Za-z\d])\d)"
-            rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
-        ),
-        re.compile(rf"(?:\w{{1,16}}[ _'-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
-        re.compile(label.value),
+    # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
+    kind: re.compile(
+        rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z]|(?<=[A-Za-z\d])\d)"
+        rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
     )
     for kind, label in LABELS.items()
 }
+# What the headings of tables must be, each kind a group, and what the cells below them must be.
+_HEADING: Final = re.compile(
+    "|".join(
+        rf"(?P<{kind}>(?:\w{{1,16}}[ _'-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)})"
+        for kind, label in LABELS.items()
+    )
+)
+_CELLS: Final = {kind: re.compile(label.value) for kind, label in LABELS.items()}
 
 
 def first_words(words: Iterable[str]) -> frozenset[str]:
@@ -282,7 +286,7 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     words += [*_EAST_ASIAN_LABEL.finditer(text, start)] if not text.isascii() else []
     places = {(kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower(), ())}
     for kind, place in places:
-        found = _LABELLED[kind][0].match(text, place)
+        found = _LABELLED[kind].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < LABELS[kind].min_digits:
             continue
         is_public = _PUBLIC_NUMBER.fullmatch(found["value"]) if kind != "birth" else None
@@ -297,11 +301,12 @@ def is_labelled(name: str, value: str) -> bool:
 
 def find_personal_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
-        return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
+        heading = _HEADING.fullmatch(name)
+        return (heading and heading.lastgroup) or ""
 
     def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
         is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
-        return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
+        return not is_public and _CELLS[kind].fullmatch(value) is not None
 
     return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))
 

@@ -295,8 +295,8 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
             if (
                 not value.isalpha()
                 and not is_public
-                and is_mixed(value)
                 and (is_announced or is_chosen(value))
+                and is_mixed(value)
                 and not is_harmless(value)
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
