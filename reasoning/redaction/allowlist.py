@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from reasoning.redaction.words import IDEOGRAPHS, TYPES_AND_EMPTY_VALUES, wordset
+from reasoning.redaction.values import IDEOGRAPHS, TYPES_AND_EMPTY_VALUES, wordset
 
 # What other programs write in place of a secret.
 OPEN_MASK = "[redacted"

@@ -23,7 +23,7 @@ from reasoning.redaction.rules import (
     tokens,
 )
 from reasoning.redaction.rules.tokens import find_cut_token
-from reasoning.redaction.words import IDEOGRAPHS, lower_case
+from reasoning.redaction.values import IDEOGRAPHS, lower_case
 
 _WORD = re.compile(rf"[^\s{IDEOGRAPHS}]++|[{IDEOGRAPHS}]")
 _REST_OF_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]*+")

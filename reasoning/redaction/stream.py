@@ -21,7 +21,7 @@ from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, Redaction
 from reasoning.redaction.rule_book import SeenTrigger, Window, joined, rule_book, whole_words
 from reasoning.redaction.rules import Span, Trigger, apply_spans
 from reasoning.redaction.rules.tokens import find_cut_token
-from reasoning.redaction.words import IDEOGRAPHS
+from reasoning.redaction.values import IDEOGRAPHS
 from reasoning.unseen import StreamCleaner
 
 MAX_HELD: Final = 4_096

@@ -38,9 +38,10 @@ from reasoning.redaction.values import (
     is_on_next_line,
     is_public_beside,
     is_random,
+    is_word,
     strip_punctuation,
+    wordset,
 )
-from reasoning.redaction.words import is_word, wordset
 
 # Everything between a name and its value: operators of many languages, typed assignments, HTML entities, quotes.
 _SEPARATOR = (

@@ -6,8 +6,15 @@ import re
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Trigger, next_words, pattern_rule
-from reasoning.redaction.values import MIXED_SIGN, is_mixed, is_mixed_value, is_number_like, is_public_beside
-from reasoning.redaction.words import is_word, wordset
+from reasoning.redaction.values import (
+    MIXED_SIGN,
+    is_mixed,
+    is_mixed_value,
+    is_number_like,
+    is_public_beside,
+    is_word,
+    wordset,
+)
 
 
 def is_no_number(found: re.Match[str], _value: str) -> bool:

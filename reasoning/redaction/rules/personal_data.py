@@ -17,7 +17,7 @@ from stdnum import iban, luhn
 
 from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule
 from reasoning.redaction.rules.tables import HAS_ROWS, find_in_tables, table_window
-from reasoning.redaction.words import lower_case, wordset
+from reasoning.redaction.values import lower_case, wordset
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(

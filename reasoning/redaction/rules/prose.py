@@ -32,9 +32,11 @@ from reasoning.redaction.values import (
     is_on_next_line,
     is_public_beside,
     is_random,
+    is_word,
+    lower_case,
     strip_punctuation,
+    wordset,
 )
-from reasoning.redaction.words import is_word, lower_case, wordset
 
 # Words that hold a sentence together; a passphrase of ordinary words has none of them.
 _GRAMMAR_WORDS = wordset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoning.redaction.words import wordset
+from reasoning.redaction.values import wordset
 
 PROVIDERS = wordset(
     """

@@ -24,9 +24,10 @@ from reasoning.redaction.values import (
     is_number_like,
     is_public_beside,
     is_random,
+    is_word,
     longest_piece,
+    wordset,
 )
-from reasoning.redaction.words import is_word, wordset
 
 _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
 _SIGNATURE = re.compile(r"(?i)(?:signature|response)=\"?([^\s\",]{1,200})")  # what is secret of such a scheme

@@ -10,8 +10,7 @@ from reasoning.redaction.allowlist import is_expression, is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Rule, Span, Trigger
 from reasoning.redaction.rules.prose import PASSWORD_NAME
-from reasoning.redaction.values import NEXT_NAME, WEAK_MIN_CHARS, is_mixed, is_number_like, is_random
-from reasoning.redaction.words import is_word, wordset
+from reasoning.redaction.values import NEXT_NAME, WEAK_MIN_CHARS, is_mixed, is_number_like, is_random, is_word, wordset
 
 _RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
 _LINE = re.compile(r"[^\n]++")

@@ -22,8 +22,8 @@ from reasoning.redaction.values import (
     class_changes,
     longest_piece,
     strip_punctuation,
+    wordset,
 )
-from reasoning.redaction.words import wordset
 
 # Prefixes that no word begins with: a body of 8 characters with a digit, or of 20 without one, is enough. They also
 # count where a text is cut off within a token, which layouts don't.
