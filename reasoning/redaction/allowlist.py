@@ -56,6 +56,12 @@ ALLOWLIST = (
     Allowed("parameter of a container", r"%[a-z][\w.]*(?:\([\w.:]{1,60}\))?%", "%env(APP_SECRET2)%", "%maple77"),
     Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
+    Allowed(
+        "reference of a template",
+        r"\$[a-z]{2,16}(?:-[A-Za-z]{2,16}\d?){1,4}(?:[:.][A-Za-z][\w.-]{1,60})?",
+        "$slack-token:oidc.clientSecret",
+        "$maple-77",
+    ),
     Allowed("member of a variable", r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
@@ -65,10 +71,11 @@ ALLOWLIST = (
         "$dbPassword77",
     ),
     Allowed("parameter", r"[$:]\d{1,2}", "$2", "$4711"),
+    Allowed("alternatives", r"[a-z]{2,12}(?:\|[a-z]{2,12}){1,6}", "true|false", "true|maple77"),
     Allowed("symbol or role", r":[a-z]+:?", ":password", ":maple77"),
     Allowed(
         "scheme and template",
-        r"(?i:bearer|basic|token) (?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)",
+        r"(?i:bearer|basic|token) (?:%s|\{\w*\}|<[^<>]*>|\$\{?\w{1,40}\}?|\$\{\{.*|\.{3}|…)(?:<br ?/?>.*)?",
         "Bearer %s",
         "Bearer maple77",
     ),
@@ -188,6 +195,7 @@ ALLOWLIST = (
         "[a-f0-9]{8}",
         "[a-f0-9]77",
     ),
+    Allowed("next name", r"[a-z][a-z_]{1,30}=", "database=", "maple77="),
     Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
     Allowed(
         "rules of validation",
@@ -252,6 +260,7 @@ ALLOWLIST = (
         "algorithm",
         r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES(?:128|192|256)?|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
+        r"|SHA\d{3}With(?:RSA|ECDSA)|(?:RSA|ECDSA)WithSHA\d{3}|(?:Pure)?Ed(?:25519|448)|PKCS#\d{1,2}"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
         "ECDH-ES+A128KW",
@@ -277,14 +286,14 @@ ALLOWLIST = (
     ),
     Allowed(
         "path from a root",
-        r"(?:/[a-z][a-z\d._@-]{1,30}){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w-]{1,80})?",
+        r"(?:/\.?[a-z][a-z\d._-]{1,30}(?:@\d{1,3}(?:\.\d{1,3}){0,2})?){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w./-]{1,80})?",
         "/etc/ssl/redis2.pem",
         "/Maple77",
     ),
     Allowed(
         "relative path",
         r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|\.[a-z]{2,20}/[a-z]{3,20}(?:[_.-][a-z]{2,20}){1,3}\d?|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
-        r"|[a-z]{2,20}(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}"  # a name in a namespace
+        r"|[a-z]{2,20}\d?(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}"  # a name in a namespace
         r"|(?:[a-z][a-z\d-]{1,30}\.){1,4}[a-z]{2,6}/[a-z][a-z-]{1,60}",
         "logs/2024/05/app-7f9c4d.log.gz",
         "logs/Maple77",
@@ -292,7 +301,7 @@ ALLOWLIST = (
     Allowed(
         "name of a file",
         r"[a-z\d][\w-]{1,60}\.(?:json|ya?ml|csv|txt|xml|html?|md|log|png|jpe?g|svg|pdf|zip|gz|sql|db|sh|py|js|ts|php|rb|go"
-        r"|java|conf|cfg|ini|pem|key|crt|jks)",
+        r"|java|conf|cfg|ini|pem|key|crt|jks|p12|pfx|p8|der|cer|kdbx)",
         "report-1243-2025-10-23.json",
         "report.maple77",
     ),

@@ -33,7 +33,7 @@ class KeyKind(StrEnum):
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is no requires seconds"
     " minutes hours days spend sum avg average diff delta existing fingerprint digest checksum sha ms lifetime timeout"
-    " interval expiration expiry ttl lifespan kb mb gb bytes bits"
+    " interval expiration expiry ttl lifespan kb mb gb bytes bits skew millis milis live"
 )
 _MEASURED_TOKENS = wordset(
     "budget prompt completion input output reasoning cached used remaining audio thinking context write read creation"
@@ -42,6 +42,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
     " expires expired expiration expire age version policy format algorithm algo alg strategy field label placeholder"
     " column position status enabled description title help url uri endpoint path file filename directory dir folder"
+    " namespace"
     " ratio rate window price kind mode provider model valid validity optional supported created updated rotated"
     " rotation strength rules rule at in"
     " on stdin domain domains expire refresh secure signin headers prompt manager hint reset hashing"

@@ -188,7 +188,8 @@ _SENTENCE_WORDS = wordset(
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
     mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
     zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
-    link strength length hint hints accurate across after again against all allow allows already also always am an
+    link strength length hint hints almost accurate across after again against all allow allows already also always
+    am an
     and another appropriate are as ask at back bad be because been before below best better between beyond big both
     but by can cannot case check choose click come common complex confidential contact correct could create critical
     crucial dead different difficult do does don't done down each easy either else enough enter essential even ever
@@ -210,12 +211,13 @@ _SENTENCE_WORDS = wordset(
     que qui quando cuando quand como comme più mais mas pero però auch nur noch schon jest lub oraz dla nie
     """
 )
+_PREFIX = re.compile(r"(?:auto|non|pre|re|self|server|user|well)-")  # of "auto-generated"
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
 
 
 def is_word(value: str) -> bool:
     """True for a word with which a sentence continues, such as "required" or "stored"."""
-    low = value.lower().strip("'’")
+    low = _PREFIX.sub("", value.lower().strip("'’["), count=1)
     if "/" in low.strip("/"):
         return all(map(is_word, low.split("/")))  # "reset/changed"
     return (

@@ -77,7 +77,7 @@ _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.con
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
-_TEMPLATE_END = re.compile(r"[\w |]{0,80}\}\}")
+_TEMPLATE_END = re.compile(r"[\w |]{0,80}\}")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
@@ -85,6 +85,7 @@ _NEXT_WORD = re.compile(r" [A-Za-z]")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
+_SIZE = re.compile(r" (?:bytes|chars|characters|bits)(?!\w)")
 _NAME_OF_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _NAME_OF_OBJECT = re.compile(r"[a-z]{2,16}(?:-[a-z]{2,16}){1,5}")  # of a cluster: "remoteKey: redis-ca"
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
@@ -127,6 +128,8 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     if not quote and (phrase := find_word_passphrase(lead["name"], text, start)):
         return phrase
     value = quoted_value(text, lead, quote) if quote else bare_value(text, start, kind)
+    if lead["sep"] == "|":
+        value = value.partition("|")[0]  # the cell
     end = start + len(value)
     is_secret = (
         value
@@ -245,7 +248,7 @@ def is_quoted_secret(lead: re.Match[str], value: str, quote: str) -> bool:
     name = lead["name"]
     is_command = quote == "`" and " " in value  # TOKEN=`pass show token`
     # the name of a variable, or of the secret itself: csrfToken = "csrf-token", "Client secret"
-    is_name = value.isupper() and is_variable(value)
+    is_name = (value.isupper() and is_variable(value)) or len(value) < 2
     is_name |= is_label(value)
     is_listed = quote == "`" or "[" in lead["open"]
     is_name |= is_listed and not PASSWORD_NAME.search(name) and _NAME_OF_FIELD.fullmatch(value) is not None
@@ -266,6 +269,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     if separator == ":" and is_word(value) and not _LINE_END.match(lead.string, end):
         return False
     if not PASSWORD_NAME.search(name) and _NAME_OF_OBJECT.fullmatch(value):
+        return False
+    if (value.isdigit() and _SIZE.match(lead.string, end)) or (value[0] == "#" and value[1:].isalpha()):
         return False
     if continues_sentence(lead.string, lead.end(), end) or (
         value.isalpha()

@@ -137,7 +137,7 @@ RULES = (
         "user and password flags",
         "flag command",
         ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
-        r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)",
+        r"(?<![\w-])[-/][uU][: =]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: =]?[\"']?(?P<value>[^\s\"']{5,256}+)",
         accept=is_mixed_value,
         needs=r"[-/][pP]",
     ),

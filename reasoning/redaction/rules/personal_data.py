@@ -284,7 +284,7 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     words = [*_WORD.finditer(low, start)]
     words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     words += [*_EAST_ASIAN_LABEL.finditer(text, start)] if not text.isascii() else []
-    places = {(kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower(), ())}
+    places = dict.fromkeys((kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower(), ()))
     for kind, place in places:
         found = _LABELLED[kind].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < LABELS[kind].min_digits:

@@ -41,11 +41,11 @@ from reasoning.redaction.values import (
 # Words that hold a sentence together; a passphrase of ordinary words has none of them.
 _GRAMMAR_WORDS = wordset(
     """
-    a all an and any are as at be been but by can case change choose click contain contains do each enter
+    a all an and any are as at be been but by can case change always choose click contain contains do each enter
     every field for from has have here if in into is it its leave letters longer may minimum more must need
     needs never new not of on one only optional or our please provide require required requires same shall
     should some stored than that the their them then there these they this to type use used user users uses using
-    was when which will with you your characters
+    was when which will with without you your characters
     """
 )
 # First words of names such as "access token".
@@ -98,12 +98,12 @@ _SEED_PHRASE = re.compile(
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
-_SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
+_SPACED_BASE32 = re.compile(r"[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
-    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+/[a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
 )
 # Behind these words is an id, a digest or a place.
 _PUBLIC_NAME = re.compile(
@@ -121,6 +121,7 @@ _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<
 _NOT_BLANK = re.compile(r"\S+")
 _RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
 _FIELD = re.compile(r"(?:kid|alg|ttl|id|type|size|scope)=")  # of what is said of a key
+_CELL = re.compile(r"[a-z]+\|[A-Za-z]")  # of a table
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
 _COMPOUND = re.compile(r"[_/\d]|[a-z][A-Z]")
@@ -180,7 +181,9 @@ def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
     found = PASSWORD_NAME.search(name) and _WORD_PASSPHRASE.match(text, start)
     if found and not _GRAMMAR_WORDS.isdisjoint(found.group().split()):
         found = None
-    found = found or _SPACED_BASE32.match(text, start)
+    groups = None if found else _SPACED_BASE32.match(text, start)
+    if groups and any(map(str.isdigit, groups.group())):  # others are words of four letters
+        found = groups
     return Span(start, found.end()) if found else None
 
 
@@ -272,6 +275,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     if (
         value[0] in "=:|-("
+        or _CELL.match(value)
         or is_verb_pin
         or _VARIABLE.match(value)
         or is_public_beside(name, value)
