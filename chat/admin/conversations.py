@@ -132,13 +132,6 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnlyAdmin):
         found: QuerySet[Conversation] = super().get_queryset(request).filter(pk__in=listed_conversations())
         return found.annotate(turns_=count_rows(Turn.objects.filter(is_active=True), "conversation"))
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Conversation | None:
-        """Return it with a masked title, which heads the page: nothing is saved here."""
-        found: Conversation | None = super().get_object(request, object_id, from_field)
-        if found:
-            found.title = title_of(found)
-        return found
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

@@ -23,6 +23,8 @@ class CollectionAdmin(ReadOnlyAdmin):
     view_on_site = False  # it is its owner's alone
     list_display = ("shown_name", "shown_owner", "documents_count", "documents_size", "created_at")
     list_filter = ("created_at",)
+    # by no name, here and below: with names of their own beside it staff could find out what the mask hides
+    ordering = ("-created_at",)
     fields = list_display
     list_select_related = ("owner",)
 
@@ -30,7 +32,7 @@ class CollectionAdmin(ReadOnlyAdmin):
         found: QuerySet[Collection] = super().get_queryset(request)
         return found.annotate(documents_count=Count("documents"), documents_size=Sum("documents__size", default=0))
 
-    @admin.display(description=gettext_lazy("name"), ordering="name")
+    @admin.display(description=gettext_lazy("name"))
     def shown_name(self, collection: Collection) -> str:
         return redact_text(collection.name)
 
@@ -52,17 +54,29 @@ class DocumentAdmin(ReadOnlyAdmin):
     """Staff manage the site's documents on the pages of everybody; those of others they only count."""
 
     view_on_site = False  # it is its owner's alone
-    list_display = ("shown_name", "status", "collection", "owner", "size", "pages", "created_at")
+    list_display = ("shown_name", "status", "shown_collection", "owner", "size", "pages", "created_at")
     list_filter = ("status", "created_at")
+    ordering = ("-created_at",)
     fields = (*list_display, "media_type", "problem_in_words", "is_cut", "changed_at")
     list_select_related = ("collection__owner",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).defer("sealed_content")
 
-    @admin.display(description=gettext_lazy("name"), ordering="name")
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Document | None:
+        """Return it with a masked name, which heads the page: nothing is saved here."""
+        found: Document | None = super().get_object(request, object_id, from_field)
+        if found:
+            found.name, found.title = redact_text(found.name), redact_text(found.title)
+        return found
+
+    @admin.display(description=gettext_lazy("name"))
     def shown_name(self, document: Document) -> str:
         return redact_text(document.name)
+
+    @admin.display(description=gettext_lazy("collection"))
+    def shown_collection(self, document: Document) -> str:
+        return str(document.collection)
 
     @admin.display(description=gettext_lazy("owner"), ordering="collection__owner")
     def owner(self, document: Document) -> str:

@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
+from reasoning.redaction import redact_text
+
 MAX_SYSTEM_PROMPT = 8000  # characters; also of a model and of the site
 # Of an import. Longer than the longest conversation takes; a process that was killed can't say that its import ended.
 SILENCE = timedelta(minutes=5)
@@ -94,7 +96,8 @@ class Conversation(models.Model):
         indexes = (models.Index(fields=["owner", "-updated_at"], name="conversation_by_owner"),)
 
     def __str__(self) -> str:
-        return self.title or str(self.id)
+        # only the admin shows it, in headings and in answers to its scripts: staff see masked titles
+        return redact_text(self.title) or str(self.id)
 
     def get_absolute_url(self) -> str:
         return reverse("chat:conversation", args=[self.id])

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chat.models.passages import PassageQuerySet
+from reasoning.redaction import redact_text
 
 
 class Collection(models.Model):
@@ -28,7 +29,7 @@ class Collection(models.Model):
         ordering = ("name", "created_at")
 
     def __str__(self) -> str:
-        return self.name
+        return redact_text(self.name)  # only the admin shows it, to staff
 
     def get_absolute_url(self) -> str:
         return reverse("chat:collection", args=[self.pk])

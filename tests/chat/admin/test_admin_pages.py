@@ -67,11 +67,16 @@ def everything(turn, alice):
     Feedback.objects.create(turn=turn, is_good=False, reason="wrong", note=f"It said {SECRET}")
     AuditEntry.record(alice, AuditEntry.Action.SHARE_CREATED, turn.conversation_id)
     make_profile("kimi")
+    leases = Collection.objects.create(owner=alice, name=f"Leases {SECRET}")
+    documents.store(leases, f"{SECRET}.txt", b"Its lease ends.", media_type="text/plain", digest="0")
     return [THOUGHT, ARGUMENT, RESULT, PARTIAL, SECRET, token_of(link), plaintext]
 
 
 def _pages() -> Iterator[str]:
     yield reverse("admin:index")
+    for model, field in (("turn", "conversation"), ("share", "conversation")):
+        query = {"app_label": "chat", "model_name": model, "field_name": field}
+        yield reverse("admin:autocomplete", query=query)
     yield from (reverse(f"admin:chat_turn_{name}") for name in FIGURES)
     for model, page in admin.site._registry.items():
         yield from _pages_of(model, page)
@@ -264,3 +269,19 @@ def test_collections_are_listed_with_their_documents(client, alice):
     assert sorted(cells) == [["alice", "2", "30\xa0bytes"], ["the site", "0", "0\xa0bytes"]]
     assert SECRET not in page.text
     assert client.get(reverse("admin:chat_collection_change", args=[own.pk])).status_code == 200
+
+
+@pytest.mark.parametrize("model", ["collection", "document"])
+def test_lists_are_in_no_order_of_what_they_mask(client, alice, model):
+    for name in (f"B {SECRET}", f"A {SECRET}", f"C {SECRET}"):
+        own = Collection.objects.create(owner=alice, name=name)
+        documents.store(own, f"{name}.txt", b"Its lease ends.", media_type="text/plain", digest="0")
+    sign_in_staff(client)
+
+    url = reverse(f"admin:chat_{model}_changelist")
+    listed = [client.get(url, {"o": column} if column else {}).context["cl"].queryset for column in range(10)]
+
+    assert [row.name[0] for row in listed[0]] == ["C", "A", "B"]
+    orders = {field.lstrip("-") for found in listed for field in found.query.order_by}
+    assert "created_at" in orders
+    assert orders & {"name", "title", "collection"} == set()
