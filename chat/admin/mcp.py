@@ -163,6 +163,11 @@ class McpServerAdmin(DeclaredLookupsMixin):
             messages.success(request, words % {"tools": server.tools.count(), "waiting": waiting})
         return redirect("admin:chat_mcpserver_change", server.pk)
 
+    def save_model(self, request: HttpRequest, obj: McpServer, form: Any, change: bool) -> None:
+        if "url" in form.changed_data:
+            obj.sealed = None  # tokens of the address before, which the new one would be sent
+        super().save_model(request, obj, form, change)
+
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         offered.refresh()

@@ -212,7 +212,8 @@ class Storage:
 
 
 def _rows(server: McpServer) -> Any:
-    return McpServer.objects.filter(pk=server.pk).values_list("sealed", flat=True)
+    # By address too: staff may have changed it meanwhile, and tokens are for the one that issued them.
+    return McpServer.objects.filter(pk=server.pk, url=server.url).values_list("sealed", flat=True)
 
 
 def _are_due(values: Mapping[str, Any]) -> bool:

@@ -7,11 +7,15 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx2
 import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
 from mcp.client.auth import AuthorizationCodeResult
+from mcp.shared.auth import OAuthToken
 
-from chat.mcp.authorization import SignIn, provider_for
+from chat.mcp.authorization import SignIn, Storage, provider_for
 from chat.mcp.errors import McpError
 from chat.models import McpServer
+from tests.factories import sign_in_staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URL = "https://mcp.example/mcp"
@@ -98,6 +102,30 @@ async def test_expired_tokens_are_refreshed_where_they_were_issued(site):
     assert statuses == [200, 200]
     [form] = site.refreshed
     assert form == {"grant_type": "refresh_token", "refresh_token": "refresh-1", "client_id": "c-1", "resource": URL}
+
+
+async def test_tokens_are_never_sent_to_another_address(site):
+    site.lasts_s = 3600
+    assert await status(site) == 200
+    before = await McpServer.objects.aget()
+    elsewhere = "https://elsewhere.example/mcp"
+    staff = AsyncClient()
+    await sync_to_async(sign_in_staff)(staff)
+    inline = {"tools-TOTAL_FORMS": "0", "tools-INITIAL_FORMS": "0"}
+    form = {"name": "peer", "url": elsewhere, "is_enabled": "on", "command": "", "api_key_env": "", **inline}
+    assert (await staff.post(f"/admin/chat/mcpserver/{before.pk}/change/", form)).status_code == 302
+
+    after = await McpServer.objects.aget()
+    sent: list[httpx2.Request] = []
+    transport = httpx2.MockTransport(lambda request: sent.append(request) or httpx2.Response(200))
+    async with httpx2.AsyncClient(transport=transport, auth=provider_for(after, None)) as client:
+        await client.get(elsewhere)
+
+    assert after.url == elsewhere
+    assert [request.headers.get("Authorization") for request in sent] == [None]
+    # Another process has still the address before.
+    with pytest.raises(McpServer.DoesNotExist):
+        await Storage(before).set_tokens(OAuthToken(access_token="late", token_type="Bearer"))
 
 
 async def test_turns_at_the_same_time_refresh_once(site):
