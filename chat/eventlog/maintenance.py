@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from cryptography.fernet import InvalidToken
+
 from chat.eventlog import encryption
 from chat.models import Attachment, Checkpoint, Document, Event, McpServer, PagePicture, Share, StoredCard, Turn
 from reasoning import redact_trace
@@ -58,9 +60,12 @@ def decrypted_payloads(turn_id: uuid.UUID) -> Iterator[tuple[str, Any]]:
         yield UserMessage.type, encryption.decrypt_if_possible(token or b"")
 
 
-def rotate_keys() -> int:
-    """Encrypt everything again under the newest key; return how many payloads. Safe to repeat and to interrupt."""
-    count = 0
+def rotate_keys() -> tuple[int, int]:
+    """Encrypt everything again under the newest key. Safe to repeat and to interrupt.
+
+    Returns how many payloads, and how many no key decrypts: they are left as they are.
+    """
+    count = unreadable = 0
     for model, column in (
         (Event, "sealed"),
         (Checkpoint, "sealed"),
@@ -74,7 +79,12 @@ def rotate_keys() -> int:
     ):
         rows = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for key, sealed in rows.iterator(chunk_size=10):  # attached files have megabytes
+            try:
+                rotated = encryption.rotate(sealed)
+            except InvalidToken:
+                unreadable += 1
+                continue
             # A running turn may have stored a newer checkpoint meanwhile, which must stay.
             unchanged = model._default_manager.filter(**{"pk": key, column: sealed})
-            count += unchanged.update(**{column: encryption.rotate(sealed)})
-    return count
+            count += unchanged.update(**{column: rotated})
+    return count, unreadable

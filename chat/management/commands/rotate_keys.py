@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cryptography.fernet import InvalidToken
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
@@ -18,12 +17,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            count = maintenance.rotate_keys()
-        except InvalidToken as error:
-            words = (
-                "A payload can't be decrypted: CONTENT_KEYS lacks the key that encrypted it. Append it and run again."
-            )
-            raise CommandError(words) from error
+            count, unreadable = maintenance.rotate_keys()
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
+        if unreadable:
+            raise CommandError(
+                f"Encrypted {count} payloads with the newest key; {unreadable} more can't be decrypted: CONTENT_KEYS "
+                "lacks the key that encrypted them. Append it and run again. If it is lost, the older keys that are "
+                "listed can be removed nevertheless."
+            )
         self.stdout.write(f"Encrypted {count} payloads with the newest key. Older keys can be removed now.")

@@ -46,6 +46,21 @@ def test_rotation_without_the_old_key_is_one_line_and_goes_on_once_it_is_back(al
     assert "Encrypted 2 payloads" in said.getvalue()
 
 
+def test_rotation_encrypts_what_it_can_read_where_a_key_is_lost(alice, settings):
+    lost, old, new = (Fernet.generate_key().decode() for _key in range(3))
+    turns = []
+    for key in (lost, old, lost):
+        settings.CONTENT_KEYS = [key]
+        turns.append(make_thought(alice))
+
+    settings.CONTENT_KEYS = [new, old]
+    with pytest.raises(CommandError, match=r"Encrypted 2 payloads .* 4 more can't be decrypted"):
+        call_command("rotate_keys")
+    settings.CONTENT_KEYS = [new]
+
+    assert eventlog.history(turns[1].conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
+
+
 def test_answers_are_rendered_again_without_the_old_key(alice, settings):
     turn = make_thought(alice)
     eventlog.close_turn(turn, [AssistantMessage(text="Yes.", step=0)], status="completed")
@@ -116,8 +131,8 @@ def test_checkpoint_that_is_stored_during_a_rotation_stays(alice, monkeypatch):
 
     monkeypatch.setattr(encryption, "rotate", rotate_late)
 
-    assert maintenance.rotate_keys() == 0
+    assert maintenance.rotate_keys() == (0, 0)
     assert read.checkpoint_thinking(turn.pk) == "newer"
     monkeypatch.undo()
-    assert maintenance.rotate_keys() == 1
+    assert maintenance.rotate_keys() == (1, 0)
     assert read.checkpoint_thinking(turn.pk) == "newer"

@@ -517,7 +517,7 @@ def test_tokens_are_encrypted_and_rotated(settings):
 
     assert b"canary" not in bytes(server.sealed)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
-    assert rotate_keys() >= 1
+    assert rotate_keys() > (0, 0)
     server.refresh_from_db()
     settings.CONTENT_KEYS = settings.CONTENT_KEYS[:1]
     assert async_to_sync(Storage(server).get_tokens)().access_token == "t-canary-1"  # type: ignore[union-attr]
