@@ -255,9 +255,30 @@ def test_nothing_to_back_up_is_said(site, tmp_path):
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def refused(environment: dict[str, str], *arguments: str) -> str:
-    """Run a command that fails and return its one error line."""
-    command = [sys.executable, "manage.py", *arguments]
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_full_disk_is_one_line_that_names_the_folder(site, tmp_path, command):
+    target = tmp_path / "target"
+    target.mkdir()
+    environment = site | {
+        "DATABASE_URL": f"sqlite:///{(tmp_path if command == 'backup' else target) / 'legible.sqlite3'}"
+    }
+    file = target / "second" if command == "backup" else tmp_path / "backup"
+
+    assert f"to {target}: " in refused(environment, command, str(file), room="ulimit -f 64")
+    assert list(target.iterdir()) == []
+
+
+def test_missing_folder_of_the_database_is_named(site, tmp_path):
+    environment = site | {"DATABASE_URL": f"sqlite:///{tmp_path / 'nowhere' / 'legible.sqlite3'}"}
+
+    said = refused(environment, "restore", str(tmp_path / "backup"))
+
+    assert f"Cannot write to {tmp_path / 'nowhere'}: No such file or directory" in said
+
+
+def refused(environment: dict[str, str], *arguments: str, room: str = "true") -> str:
+    """Run a command that fails and return its one error line. ``room``: a command of the shell before it."""
+    command = ["sh", "-c", f'{room}; exec "$@"', "sh", sys.executable, "manage.py", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1, done.stderr

@@ -6,6 +6,7 @@ An archive is a tar file compressed by gzip: first ``manifest.json``, then the d
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shutil
@@ -63,8 +64,13 @@ def write(path: Path, *, created_at: str) -> None:
     with tempfile.TemporaryDirectory(prefix=".legible-backup-", dir=path.absolute().parent) as name:
         copy = Path(name) / DATABASE_NAMES[connection.vendor]
         if connection.vendor == "sqlite":
-            with closing(sqlite3.connect(database_path())) as source, closing(sqlite3.connect(copy)) as target:
-                source.backup(target)  # all pages in one step: a snapshot that no writer changes
+            try:
+                with closing(sqlite3.connect(database_path())) as source, closing(sqlite3.connect(copy)) as target:
+                    source.backup(target)  # all pages in one step: a snapshot that no writer changes
+            except sqlite3.Error as error:  # no Django connection, so none of its errors: a full disk, for one
+                raise BackupError(
+                    f"{database_path()} could not be copied to {path.absolute().parent}: {error}"
+                ) from error
         else:
             run_tool("pg_dump", "--format=custom", f"--file={copy}")
         with copy.open("rb") as file:
@@ -89,21 +95,26 @@ def restore(path: Path, *, without_keys: bool = False) -> Manifest:
     """
     with open_archive(path) as (manifest, database):
         check(manifest, without_keys=without_keys)
-        folder = database_path().parent if connection.vendor == "sqlite" else None
-        with tempfile.TemporaryDirectory(prefix=".legible-restore-", dir=folder) as name:
-            copy = Path(name) / DATABASE_NAMES[manifest.engine]
-            copy.touch(mode=0o600)
-            with copy.open("w+b") as file:
-                shutil.copyfileobj(database, file)
-                sync(file)
-                file.seek(0)
-                if hashlib.file_digest(file, "sha256").hexdigest() != manifest.sha256:
-                    raise BackupError(f"{path} is damaged: its database is not the one that was backed up")
-            if connection.vendor == "sqlite":
-                copy.rename(database_path())
-            else:
-                options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
-                run_tool("pg_restore", *options, str(copy))
+        folder = database_path().parent if connection.vendor == "sqlite" else Path(tempfile.gettempdir())
+        try:
+            with tempfile.TemporaryDirectory(prefix=".legible-restore-", dir=folder) as name:
+                copy = Path(name) / DATABASE_NAMES[manifest.engine]
+                copy.touch(mode=0o600)
+                with copy.open("w+b") as file:
+                    shutil.copyfileobj(database, file)
+                    sync(file)
+                    file.seek(0)
+                    if hashlib.file_digest(file, "sha256").hexdigest() != manifest.sha256:
+                        raise BackupError(f"{path} is damaged: its database is not the one that was backed up")
+                if connection.vendor == "sqlite":
+                    copy.rename(database_path())
+                else:
+                    options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
+                    run_tool("pg_restore", *options, str(copy))
+        except gzip.BadGzipFile:  # an OSError too, of the archive
+            raise
+        except OSError as error:
+            raise BackupError(f"Cannot write to {folder}: {error.strerror or error}") from error
     return manifest
 
 
