@@ -28,6 +28,7 @@ DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
 URL_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
 BEARER_TOKEN_TEXT = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
+HOST = re.compile(r"\*|\.?[\w-]+(?:\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 T = TypeVar("T")
 
@@ -254,9 +255,20 @@ def parse_redis_url(text: str) -> str:
 
 
 def parse_database_url(text: str) -> dict[str, Any]:
-    if urlsplit(text).scheme not in DATABASE_SCHEMES:
+    parts = urlsplit(text)
+    name = parts.path.removeprefix("/")
+    # A database of SQLite without a file, as with two slashes, is in memory: each process has its own, and loses it.
+    is_in_memory = parts.scheme == "sqlite" and (parts.netloc != "" or name == ":memory:")
+    if parts.scheme not in DATABASE_SCHEMES or not name or is_in_memory:
         raise ValueError(text)
     return dict(environ.Env.db_url_config(text))
+
+
+def parse_hosts(text: str) -> list[str]:
+    hosts = parse_list(text)
+    if not all(HOST.fullmatch(host) for host in hosts):
+        raise ValueError(text)
+    return hosts
 
 
 def parse_fernet_keys(text: str) -> list[str]:
@@ -294,6 +306,9 @@ BOOLEAN = ValueType("true or false", parse_boolean)
 BEARER_TOKEN = ValueType("16 or more ASCII letters, digits and . _ ~ + / - =", parse_bearer_token)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
 LIST = ValueType("words with commas between", parse_list)
+HOSTS = ValueType(
+    "names of hosts without scheme, port and path, with commas between", parse_hosts, "words with commas between"
+)
 ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", check_address)
 KEY_BINDINGS = ValueType(
     "NAME@host or NAME@host:port with commas between, without wildcards: variables with keys, each with the host that "

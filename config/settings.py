@@ -23,6 +23,7 @@ from config.environment import (
     ENDPOINT,
     FERNET_KEYS,
     FRACTION,
+    HOSTS,
     KEY_BINDINGS,
     LIST,
     PATH_PREFIX,
@@ -198,7 +199,7 @@ TIME_ZONE = env(
 ALLOWED_HOSTS = env(
     "ALLOWED_HOSTS",
     "localhost,127.0.0.1,[::1]",
-    LIST,
+    HOSTS,
     "Host names of this site. With any name beyond this machine, cookies need HTTPS.",
 )
 URL_PREFIX = env(

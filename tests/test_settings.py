@@ -68,6 +68,10 @@ def test_invalid_value_stops_every_entry_with_one_line(entry):
             ALLOWED_TOOLS,
         ),
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),
+        *(
+            ("ALLOWED_HOSTS", text, "names of hosts without scheme, port and path, with commas between")
+            for text in ("https://chat.example.com", "chat.example.com:8443", "a.example b.example", "localhost,a/b")
+        ),
     ],
 )
 def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, name, value, allowed, capsys):
@@ -82,6 +86,11 @@ def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, n
     ("name", "value"),
     [
         ("DATABASE_URL", "mysql://root:hunter2@db/legible"),
+        ("DATABASE_URL", "postgres://root:hunter2@db"),
+        ("DATABASE_URL", "postgres://root:hunter2@db/"),
+        ("DATABASE_URL", "sqlite://hunter2.sqlite3"),
+        ("DATABASE_URL", "sqlite://:memory:"),
+        ("DATABASE_URL", "sqlite:///"),
         ("REDIS_URL", "http://:hunter2@cache"),
         ("CONTENT_KEYS", f"{base64.urlsafe_b64encode(bytes(32)).decode()},hunter2"),
         ("OPENAI_BASE_URL", "https://user:hunter2@example.com/v1"),
