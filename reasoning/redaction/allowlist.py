@@ -36,7 +36,7 @@ class Allowed(NamedTuple):
     counter_example: str
 
 
-_NOUNS = "password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?"
+_NOUNS = "session[-_]?id|password|passphrase|passwd|secret|token|(?:api-?)?key|credentials?"
 ALLOWLIST = (
     # What documentation and code write where a secret belongs.
     Allowed(
@@ -89,7 +89,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "place of a secret",
-        r"(?i:(?!my|your)[a-z]{2,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)"
+        r"(?i:(?!my|your)[a-z]{1,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)"
         r"|[A-Za-z\d._-]{0,40}(?:(?i:placeholder)[\w-]{0,20}|(?:TOKEN|KEY|SECRET|STRING|VALUE)_?HERE|(?:Token|Key|Secret|Value)Here)",
         "hashed-secret-here",
         "maple77-here",

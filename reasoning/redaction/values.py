@@ -192,8 +192,8 @@ _SENTENCE_WORDS = wordset(
     am an
     and another appropriate are as ask at back bad be because been before below best better between beyond big both
     but by can cannot case check choose click come common complex confidential contact correct could create critical
-    crucial dead different difficult do does don't done down each easy either else enough enter essential even ever
-    every few field find fine first for forgotten found from full get give given go good great had hard has have he
+    crucial dead different difficult do does don't done down each easy either else enough ensure enter essential even
+    ever every few field find fine first for forgotten found from full get give given go good great had hard has have he
     held her here his how however i if important in incorrect inside instead into invalid is it its just keep kept
     key kind known lack last later least left less like local long longer lost low made main mandatory many may me
     mean meant might minimum more most much must my necessary need needs never next not now of often ok okay old

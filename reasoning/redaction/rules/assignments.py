@@ -399,7 +399,7 @@ TRIGGERS = (
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
         stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|amz-id-2|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
-        r"|continuation[a-z_-]{0,12}token",
+        r"|continuation[a-z_-]{0,12}token|(?:at|c|s)_hash",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),

@@ -187,7 +187,7 @@ _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
     r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
-    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id"
+    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id|(?<![a-z])(?:at|c|s)_hash"
     r"|content-md5|message-id|amz-id-2|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
