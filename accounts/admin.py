@@ -19,7 +19,7 @@ from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from accounts.preferences import error_text
 from accounts.views import request_user
 from reasoning.errors import SettingError
-from reasoning.settings import ReasoningSettings
+from reasoning.settings import parse_setting
 
 PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 # What Django's own filters and its date hierarchy put after the name of their field.
@@ -79,10 +79,9 @@ class UserForm(UserChangeForm):
         if not isinstance(layer, dict):
             raise forms.ValidationError(_('Enter a JSON object, such as {"reasoning.effort": "low"}.'))
         try:
-            ReasoningSettings.from_layers(layer)
+            return {key: parse_setting(key, value) for key, value in layer.items()}
         except SettingError as error:
             raise forms.ValidationError(error_text(error)) from error
-        return layer
 
 
 class UserPasswordForm(AdminPasswordChangeForm):

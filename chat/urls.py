@@ -13,6 +13,7 @@ urlpatterns = [
     path("chats/<id:conversation_id>/preview/", preview, name="preview"),
     path("chats/<id:conversation_id>/next-request/", next_request, name="next_request"),
     path("api/", include("chat.api.urls")),
+    path("mcp/", mcp),
     path("mcp", mcp, name="mcp"),
     path("mcp/client.json", client_document, name="mcp_client"),
 ]

@@ -11,6 +11,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
@@ -174,6 +175,10 @@ class McpServerAdmin(DeclaredLookupsMixin):
 
     def delete_model(self, request: HttpRequest, obj: McpServer) -> None:
         super().delete_model(request, obj)
+        offered.refresh()
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[McpServer]) -> None:
+        super().delete_queryset(request, queryset)
         offered.refresh()
 
 

@@ -17,7 +17,7 @@ from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, Subquery, Sum, TextField
+from django.db.models import F, Max, OuterRef, Q, Subquery, Sum, TextField
 from django.db.models.functions import Cast, Coalesce
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
@@ -142,14 +142,19 @@ def claim(document: Document) -> bool:
 
 
 def claim_next() -> Document | None:
-    """Claim the document that has waited longest."""
+    """Claim the document that has waited longest, of the person for whom none was read for longest."""
     reading = Document.objects.filter(status=Status.READING)
     workers = reading.order_by().values_list("worker", flat=True).distinct()
     dead = [worker for worker in workers if leases.is_dead(worker)]
     abandoned = Q(worker__in=dead) | Q(changed_at__lt=timezone.now() - ABANDONED_AFTER)
     waiting = Document.objects.filter(Q(status=Status.WAITING) | Q(abandoned, status=Status.READING))
-    for document in waiting.defer("sealed_content").order_by("changed_at")[:AT_ONCE]:
-        if claim(document):
+    others = Document.objects.exclude(status=Status.WAITING).order_by().values_list("collection__owner")
+    served = dict(others.annotate(Max("changed_at")))
+    queue = list(waiting.order_by("changed_at").values_list("pk", "collection__owner"))
+    queue.sort(key=lambda row: (row[1] in served, served.get(row[1])))
+    for key, _owner in queue[:AT_ONCE]:
+        document = waiting.defer("sealed_content").filter(pk=key).first()
+        if document and claim(document):
             return document
     return None
 

@@ -115,6 +115,13 @@ def test_superusers_grant_privileges(roots, alice):
     assert alice.is_staff
 
 
+def test_reasoning_settings_are_stored_in_their_own_form(roots, alice):
+    roots.post(f"{USERS}{alice.pk}/change/", user_form(alice) | {"reasoning": '{"reasoning.enabled": "false"}'})
+
+    alice.refresh_from_db()
+    assert alice.reasoning == {"reasoning.enabled": False}
+
+
 @pytest.mark.spec("001 ERR-001")
 @pytest.mark.parametrize("layer", ['{"reasoning.format": "xml"}', '{"reasoning.nonsense": 1}', "[1]"])
 def test_invalid_reasoning_setting_is_not_saved(roots, alice, layer):

@@ -325,6 +325,17 @@ def test_document_of_a_process_that_was_killed_is_read_by_another(collection):
     assert reading.get().status == "ready"
 
 
+def test_people_wait_for_no_more_than_the_next_document_of_each_other(collection):
+    for number in range(3):
+        accept(collection, f"{number}.md", NOTES.encode())
+    others = Collection.objects.create(owner=make_user("carol"), name="Leases")
+    accept(others, "lease.md", NOTES.encode())
+
+    claimed = [loading.claim_next().name for _document in range(4)]
+
+    assert claimed == ["0.md", "lease.md", "1.md", "2.md"]
+
+
 def test_document_that_a_living_process_reads_is_left_to_it(collection):
     document = accept(collection, "notes.md", NOTES.encode())
     assert loading.claim(document)

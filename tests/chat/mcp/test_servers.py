@@ -403,6 +403,17 @@ async def test_tools_are_for_the_members_of_the_groups_of_their_server(upstream,
     assert ["peer__echo" in body for body in bodies[-2:]] == [False, True]
 
 
+def test_tools_of_servers_that_staff_delete_together_are_offered_no_longer(client: Client, peer, conversation):
+    sign_in_staff(client)
+    server = async_to_sync(set_up)(peer.url)
+    assert "peer__echo" in offered.of(conversation.owner)
+
+    form = {"action": "delete_selected", "_selected_action": server.pk, "post": "yes"}
+    client.post("/admin/chat/mcpserver/", form)
+
+    assert offered.of(conversation.owner) == {}
+
+
 def test_staff_list_look_at_and_allow_tools(client: Client, peer, settings):
     sign_in_staff(client)
     form = {"name": "peer", "url": peer.url, "is_enabled": "on", "command": "", "api_key_env": ""}

@@ -267,9 +267,10 @@ async def test_page_of_another_site_is_refused(alice, origin, status):
     assert answer["X-Request-Id"]
 
 
+@pytest.mark.parametrize("address", ["/mcp", "/mcp/"])
 @pytest.mark.parametrize("method", ["get", "delete", "put"])
-async def test_only_post_is_allowed(alice, method):
-    answer = await getattr(await client_of(alice), method)("/mcp")
+async def test_only_post_is_allowed(alice, method, address):
+    answer = await getattr(await client_of(alice), method)(address)
 
     assert (answer.status_code, answer["Allow"]) == (405, "OPTIONS, POST")
 
