@@ -21,6 +21,7 @@ _SAMPLES = wordset(
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
     foo bar baz foobar abc def ghi xyz 1password pass token secret
+    base64 base32
     latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass env stdin x00
     """
@@ -54,7 +55,7 @@ ALLOWLIST = (
     Allowed("format", r"%(?:\(\w+\)s|[sdvqxT@])", "%(password)s", "%(maple)77"),
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
     Allowed("parameter of a container", r"%[a-z][\w.]*(?:\([\w.:]{1,60}\))?%", "%env(APP_SECRET2)%", "%maple77"),
-    Allowed("variable in capitals", r"\$[A-Z][A-Z_]*", "$DOCKER_USER", "$MAPLE_77"),
+    Allowed("variable in capitals", r"\$[A-Z][A-Z_]*|\$[A-Z]+\d?(?:_[A-Z]+\d{0,2}){1,8}", "$KEY_B64", "$MAPLE_77"),
     Allowed("variable of words", r"\$(?:[a-z]{1,4}|[a-z]+(?:_[a-z\d]+)+)", "$request_uri", "$maple77"),
     Allowed(
         "reference of a template",
@@ -156,6 +157,12 @@ ALLOWLIST = (
         "sk_maple7",
     ),
     Allowed(
+        "header of a JWT",
+        r"eyJ(?:hbGciOi|0eXAiOi|raWQiOi)[A-Za-z0-9_-]{8,90}={0,2}",
+        f"eyJhbGciOi{'JI' * 8}",
+        "eyJhbGciOi",
+    ),
+    Allowed(
         "shortened token",
         r"(?:eyJ[A-Za-z0-9]{0,20}|dXNlcj[A-Za-z0-9]{0,12}|[a-z]{2,8}-[a-z]{2,10}-)(?:\.{3}|…)",
         "eyJhbGciOi...",
@@ -178,7 +185,7 @@ ALLOWLIST = (
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
     Allowed(
         "operand",
-        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+){2,}|[A-Z][A-Za-z]{2,30})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
         "+fmt.Sprintf(",
         "&maple77",
     ),
@@ -241,7 +248,10 @@ ALLOWLIST = (
         "host:port:maple77",
     ),
     Allowed(
-        "beginning of keys", r"[a-z]{2,20}(?::[a-z_-]{2,20}){1,4}:(?:v\d{1,2}:?)?", "store:cache:v8", "store:maple77"
+        "beginning of keys",
+        r"[a-z]{2,20}(?::[a-z_-]{2,20}){1,4}:(?:v\d{1,2}:?)?|[a-z]{2,20}(?::[a-z_-]{2,20}){0,3}:v\d{1,2}(?::[a-z_-]{2,20}){1,3}",
+        "store:cache:v8",
+        "store:maple77",
     ),
     Allowed("heading of CSV", r"(?:[a-z_]{1,30},){2,}[a-z_]{1,30}", "user_id,tokens,total", "maple,tree,77"),
     # What anybody may read. Addresses with a password have rules of their own.
@@ -260,6 +270,7 @@ ALLOWLIST = (
         "algorithm",
         r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES(?:128|192|256)?|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
+        r"|(?i:(?:rsa|ecdsa|dsa|hmac)(?:[-_][a-z]{2,6}\d{0,4}[a-z]?\d?){0,3}[-_]sha\d{1,3})|[A-Z]{3,6}\d?With[A-Z][A-Za-z]{2,8}\d{0,3}"
         r"|SHA\d{3}With(?:RSA|ECDSA)|(?:RSA|ECDSA)WithSHA\d{3}|(?:Pure)?Ed(?:25519|448)|PKCS#\d{1,2}"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
@@ -336,8 +347,18 @@ ALLOWLIST = (
         "external-secrets.io/v1maple77",
     ),
     Allowed(
-        "version", r"v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+-]{1,40})?", "v6.2.1-beta.3+build.5", "v6.2.1maple"
+        "version",
+        r"v?\d{1,4}(?:\.(?!0\d)\d{1,4}){2}(?:[-+][\w.+-]{1,40})?|\d{1,4}\.\d{1,4}-\d[\d.]{0,8}(?:[+~][\w.+~]{1,20})?",
+        "v6.2.1-beta.3+build.5",
+        "v6.2.1maple",
     ),
+    Allowed(
+        "time",
+        r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?",
+        "2024-12-31T23:59:59+01:00",
+        "2024-12-31maple",
+    ),
+    Allowed("address of a contract", r"0x[0-9a-fA-F]{40}", f"0x{'A0b86991' * 5}", "0xA0b86991maple"),
     Allowed(
         "duration",
         r"\d{1,4} ?(?:ms|s|secs?|m|mins?|h|hrs?|d|w|y)|\d{1,4}[ .]?(?:second|minute|hour|day|week|month|year)s?",
@@ -370,7 +391,12 @@ EXPRESSIONS = (
     Allowed("call, index or block", r"[A-Za-z_][\w.:-]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)", "tokens[0]", "maple77"),
     Allowed("call of two letters", r"[a-z]{2}\(", "id(", "7("),
     Allowed("member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?", "account.refresh_token", "maple.77"),
-    Allowed("member of a member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}", "app.auth.token2", "maple.tree.77"),
+    Allowed(
+        "member of a member",
+        r"[A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|\d{1,3}(?=\.))){2,}",
+        "app.auth.token2",
+        "maple.tree.77",
+    ),
     Allowed(
         "member that may be missing", r"[a-z_]\w*(?:\?\.[A-Za-z_\[(]|!\.\w+\??[.(]).*", "cookies?.[name", "maple77?.!"
     ),

@@ -52,7 +52,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
     " form request response input box button element selector widget interface handler extractor hasher factory builder"
-    " resolver history found"
+    " resolver history found question questions kid"
 )
 _BOOKKEEPING = wordset("pagination next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -77,7 +77,7 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
     " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
     " geheimschlüssel zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
-    " sas hmackey pat psk masterauth"
+    " sas hmackey pat psk masterauth puk jeton"
 )
 _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")

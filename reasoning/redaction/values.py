@@ -186,6 +186,7 @@ _SENTENCE_WORDS = wordset(
     obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
     vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
+    renew revoke rotate replace review share update verify
     mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
     zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
     link strength length hint hints almost accurate across after again against all allow allows already also always

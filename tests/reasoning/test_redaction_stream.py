@@ -132,7 +132,7 @@ def odd_words(count: int) -> str:
     [
         (odd_words(900), 60),
         ("Net sales rose because services and wearables grew in every region of the world. " * 3, 12),
-        ("A token count of a request says how much of the key part of the window the code takes. " * 3, 45),
+        ("A token count of a request says how much of the key part of the window the code takes. " * 3, 60),
         ("公司的收入增长了百分之十二。" * 9, 1),
     ],
     ids=["odd words", "prose", "common names", "Chinese"],

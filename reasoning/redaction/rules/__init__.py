@@ -17,7 +17,7 @@ WORD = re.compile(r"\S*+")
 
 
 # Plain words of a sentence; not those behind which a value is stated.
-_PROSE = r"(?:\s{1,4}+(?!(?:is|was|are|be|to|as|for|ist|war|sind|lautet|für|es|est)\s)[a-zß-öø-ÿ]{1,24}+(?=\s)){3}"
+_PROSE = r"(?:\s{1,4}+(?!(?:is|was|are|be|to|as|for|ist|war|sind|lautet|für|es|est)\s)[a-zß-öø-ÿ]{1,24}+(?=\s)){4}"
 
 
 def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:

@@ -34,6 +34,7 @@ from reasoning.redaction.values import (
     is_address,
     is_issued,
     is_mixed,
+    is_mixed_value,
     is_number_like,
     is_on_next_line,
     is_public_beside,
@@ -55,7 +56,8 @@ _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
 _CONSTRUCTOR = (
     r"(?:(?:std::)?(?:Secret|Some|Just|[Ss]tring|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
     r"|(?i:md5|sha\d{1,3}|password|crypt|encrypt)"
-    r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
+    r"|(?:base64\.)?b64decode|Buffer\.from|unhexlify|hex2bin|(?:[Hh]ex|Base64)\.[Dd]ecode\w{0,8}|Base64\.getDecoder\(\)\.decode"
+    r"|Convert\.From(?:Base64|Hex)String)\((?=[\"'])"
 )
 _OPENERS = (  # also block scalars and anchors of YAML
     r"(?:\\[nrt]|[\"'`*_(\s]|\\(?!u[0-9a-fA-F]{4})|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
@@ -73,7 +75,7 @@ _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\){0,64}\\\Z")  # the last escapes 
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
-_DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
+_DOTTED_PATH = re.compile(r"[a-z_][A-Za-z_]*(?:\.(?:[A-Za-z_]\w{0,40}|\d{1,3})){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
@@ -85,7 +87,7 @@ _NEXT_WORD = re.compile(r" [A-Za-z]")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
-_SIZE = re.compile(r" (?:bytes|chars|characters|bits)(?!\w)")
+_SIZE = re.compile(r" (?:bytes|chars|characters|bits|k?m|ft|feet)(?!\w)")
 _NAME_OF_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _NAME_OF_OBJECT = re.compile(r"[a-z]{2,16}(?:-[a-z]{2,16}){1,5}")  # of a cluster: "remoteKey: redis-ca"
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
@@ -98,7 +100,8 @@ _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
-        start = lead.end()
+        # "app").password("…": behind the end of a call another name may follow.
+        start = lead.start("sep") if lead["sep"].startswith(".") else lead.end()
         kind, last = classify(lead["name"]), lead["name"].rpartition(" ")[2]
         if last != lead["name"] and classify(" ".join(lead["name"].split()[-2:])) is KeyKind.NONE:
             continue  # "secret owner=x", "token sent via: x"
@@ -361,14 +364,14 @@ def find_code_lists(text: str, start: int) -> Iterator[Span]:
 
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
-_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes identified")
+_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes código codice identified")
 _NAME_WORDS = SECRET_WORDS - _COMMON_NAME_WORDS
 _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi")
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
-    r"|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
+    r"|tochararray|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
 TRIGGERS = (
@@ -398,8 +401,8 @@ TRIGGERS = (
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
-        stems=r"pub(?:lic)?[_-]?key|version_?id|message-id|amz-id-2|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
-        r"|continuation[a-z_-]{0,12}token|(?:at|c|s)_hash",
+        stems=r"pub(?:lic)?[_-]?key|version[_-]?id|cursor|message-id|amz-id-2|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
+        r"|continuation[a-z_-]{0,12}token|(?:at|c|s)_hash|build[ _-]?id|sec-websocket-(?:accept|key)",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),
@@ -433,6 +436,22 @@ RULES = (
         ),
         strip=True,
         needs="-",
+    ),
+    pattern_rule(
+        "characters of a password",
+        "name",
+        ('store.load(in, "{password}".toCharArray());', 'char[] letters = "abcdef".toCharArray();'),
+        # Of Java, which has passwords as arrays of characters.
+        r"[\"'](?P<value>[^\"'\n]{4,128}+)[\"']\.toCharArray\(\)",
+        accept=is_mixed_value,
+        needs="toChar",
+    ),
+    pattern_rule(
+        "key of a wallet",
+        "name",
+        ("private key of my wallet {}\t0x" + "52a9f75e" * 8, "private key, of which the digest is 52a9f75e"),
+        r"(?i)(?:private|secret|wallet)[ _-]?key[^\n]{0,60}?(?P<value>(?:0x)?[0-9a-f]{64})(?!\w)",
+        needs="[0-9a-fA-F]{64}",
     ),
     pattern_rule(
         "XML element",

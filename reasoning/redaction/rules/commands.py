@@ -22,11 +22,12 @@ def is_no_number(found: re.Match[str], _value: str) -> bool:
     return not is_number_like(found["value"])
 
 
+_ASKS = re.compile(r"(?:mysql|mariadb|psql|pg_)\w*(?: [^\n|;&]{0,80})?\Z")
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
-    " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod"
+    " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser"
 )
 TRIGGERS = (
     Trigger(
@@ -109,6 +110,12 @@ RULES = (
         needs=r"<<<",
     ),
     pattern_rule(
+        "user of Redis",
+        "command",
+        ("ACL SETUSER cacher on >{password} ~* +@all", "ACL SETUSER cacher on nopass > log.txt"),
+        r"(?i)setuser[ ]\S{1,64}[ ](?:\S{1,64}[ ]){0,4}?>(?P<value>[^\s\"']{4,128}+)",
+    ),
+    pattern_rule(
         "password behind a user",
         "flag command",
         ("net use \\\\nas\\x /user:ann {password}", "runas /user:ann notepad.exe"),
@@ -138,7 +145,8 @@ RULES = (
         "flag command",
         ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
         r"(?<![\w-])[-/][uU][: =]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: =]?[\"']?(?P<value>[^\s\"']{5,256}+)",
-        accept=is_mixed_value,
+        # Clients of MySQL and PostgreSQL ask for it: behind their "-p " is a database or a port.
+        accept=lambda found, value: is_mixed(value) and not _ASKS.search(found.string, 0, found.start()),
         needs=r"[-/][pP]",
     ),
     pattern_rule(

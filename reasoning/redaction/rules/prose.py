@@ -57,7 +57,7 @@ QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
 )
 PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|пароль|psk|answer|pw\Z")
 # A key or a token is never three digits; a PIN or a code is.
-_DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
+_DIGITS_NAME = re.compile(r"(?i)pin|puk|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
 _PLAIN_NAMES = wordset("token secret key credential auth schlüssel geheimni")
 FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
@@ -90,7 +90,8 @@ _CODE_WORDS = (
     r"(?:(?:one-time|[2m]fa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|door|gate|alarm|entry|unlock"
     r"|pin|tan)[ -]?(?:pass)?code"
     r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code"
-    r"|c(?:ode|ódigo|odice)[ ]d[ei][ ](?:v[ée]rif|confirm|s[ée][cg]ur|acc)\w{2,12})"
+    r"|c(?:ode|ódigo|odice)[ ]d(?:[eiu]|el|es|ella)(?:[ ]|[ ]?l[a'’][ ]?)(?:v[ée]rif|confirm|s[ée][cg]ur|acc"
+    r"|immeub|port|puert|badge|entr|alarm|allarm|garage|casa|caja|cancell|coffre)\w{0,12})"
 )
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
@@ -112,9 +113,9 @@ _PUBLIC_NAME = re.compile(
 )
 # A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
 _NEARBY_NAME = re.compile(  # in lower case
-    rf"(?=[pcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
+    rf"(?=[jpcstl{''.join(sorted({word[0] for word in FOREIGN_PASSWORD_WORDS}))}])(?:"
     r"pass(?:w|ph|code)|pwd(?![a-z])|(?<!\d)pw(?![a-z0-9])|contrase"
-    r"|(?P<plain>pass(?![a-z])|secret(?! (?:generic|tls|docker-registry)[ ])|token|credential|log(?:ged)?[ ]?in)"
+    r"|(?P<plain>pass(?![a-z])|secret(?! (?:generic|tls|docker-registry)[ ])|token|jeton|credential|log(?:ged)?[ ]?in)"
     rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w))"
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
@@ -149,7 +150,8 @@ _USER = re.compile(
 )
 _USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|benutzer)[:=]")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
-_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}")  # or a file
+_WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}|\d{1,6}")  # or a file
+_OTHER_COUNT = re.compile(r"(?i)\W{1,3}(?:fail|skip|error|warn)")
 
 
 def is_verb(name: str, value: str, text: str, start: int) -> bool:
@@ -158,6 +160,8 @@ def is_verb(name: str, value: str, text: str, start: int) -> bool:
     if is_pass and name == "pass" and _CHOSEN_WORD.fullmatch(value):
         return False  # "pass: hunter2", but not "tests pass: py311"
     end = text.find(value, start) + len(value)
+    if is_pass and _OTHER_COUNT.match(text, end):
+        return True  # "pass: 212, fail: 3"
     return bool(is_pass) and not (_USER.search(text, max(start - 100, 0), start) or _USER_BEHIND.match(text, end))
 
 
@@ -276,6 +280,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
     if (
         value[0] in "=:|-("
         or _CELL.match(value)
+        or _FIELD.match(value)
         or is_verb_pin
         or _VARIABLE.match(value)
         or is_public_beside(name, value)
@@ -283,7 +288,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
     ):
         return False
     if is_plain_name(name):
-        return is_random(value, min_chars=12) and not (_RESOURCE.fullmatch(value) or _FIELD.match(value))
+        return is_random(value, min_chars=12) and not _RESOURCE.fullmatch(value)
     is_ticket = JOINED_NAMES.fullmatch(value[:128]) and not PASSWORD_NAME.search(name)
     return is_random(value, min_chars=12) or (is_mixed(value) and not is_ticket and not value.startswith(("$", "#")))
 
@@ -316,7 +321,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
             is_public = _PUBLIC_NAME.fullmatch(word.group()) is not None
-            is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
+            is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-«“„" or word.group().lower() in _COPULAS)
 
 
 def is_part_of_name(text: str, name: re.Match[str]) -> bool:
@@ -383,8 +388,12 @@ TRIGGERS: Final = (
         shape=r"[\d@!^$*#%&+~?=](?:(?<=\d)(?:(?<=[A-Za-z]{2}.)|(?<=[a-z]{2}-.)|[A-Za-z]{2}"
         r"|(?<![\w.,$€/-].)(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d{3,7}(?![\w.,])|(?<=[A-Z]-.)\d{3,7})"
         r"|(?<=[@!^])[A-Za-z0-9]|(?<=[A-Za-z][*#%&+~$?=])\d|(?<=\$)[a-z])",
-        window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
-        needs=re.compile(r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|ist|lautet|when|if)\s"),
+        window=re.compile(
+            r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|als|ist|lautet|comme|como|come|est|es|è|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"
+        ),
+        needs=re.compile(
+            r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|als|ist|lautet|comme|como|come|est|es|è|when|if)\s"
+        ),
     ),
     Trigger(
         "cjk",
@@ -405,10 +414,11 @@ RULES: Final = (
         "code",
         "name",
         ("Your verification code is {}.\t493817", "status code 404, exit code 137"),
-        rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
-        r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+        rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|PUK|(?i:cv[cv]2?))"
+        rf"[\"'`*]{{0,3}}(?:{FOR_SOMETHING}(?=\s{{1,4}}(?:is|was|ist|lautet|est|es|è)\s|\s?:))?"
+        r"(?:,?\s{1,4}(?:is|was|ist|lautet|est|es|è|c['’]est)(?:\s{1,4}(?:now|seit|since|jetzt)(?:\s[\w.]{1,12})?)?)?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
-        needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN).{1,64}?\d{3})",
+        needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN|PUK).{1,64}?\d{3})",
     ),
     pattern_rule(
         "code before its name",
@@ -454,10 +464,11 @@ RULES: Final = (
         "value before its name",
         "odd",
         ("{password} is my password", "Use 1Password as the password manager."),
-        r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
-        r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
+        r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|als|ist|comme|como|come|est|es|è|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
+        r"(?:(?:the|my|your|our|his|her|their|a|an|le|la|das|mein|mon|mi)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
         r"(?:(?:[a-z]{1,16}(?=[A-Z]))?"
-        r"(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
+        r"(?i:passw(?:or)?[dt]|kennwort|mot de passe|contraseña|senha|wachtwoord"
+        r"|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
         r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
         r"|(?P<name>\w{1,40}?(?:[_.\-]|[a-z](?=[A-Z]))[\w.\-]{1,40}+|pwd|pass|token|secret|credentials))"
         r"(?! (?:manager|polic|rule|hash|store|generator))",

@@ -127,6 +127,18 @@ RULES = (
         needs="@",
     ),
     pattern_rule(
+        "mail account",
+        "odd",
+        (
+            "[smtp.example.org]:587 anna@example.org:{password}",
+            "scp app2.tar deploy@host2:/srv/app2",
+        ),
+        r"(?<![\w/:@.+\-])[\w.+\-]{1,64}@[\w.\-]{3,128}\.[a-z]{2,10}:(?P<value>[^\s:@/\"'<>]{6,128}+)(?![/:@])",
+        accept=is_mixed_value,
+        strip=True,
+        needs="@",
+    ),
+    pattern_rule(
         "webhook of a known host",
         "url",
         ("hooks at https://hooks.slack.com/services/{}\tT0AB/B0AB/k7a2b9", "https://discord.com/api/v10/gateway"),
@@ -185,7 +197,7 @@ RULES = (
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
         r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|wifi)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?"
-        r"[(\[]?(?:\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+        r"[(\[]?(?:\$?\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
         r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",

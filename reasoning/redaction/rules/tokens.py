@@ -73,7 +73,7 @@ SHAPES = {
     ),
     "Twilio": (r"(?:SK|AC)[0-9a-f]{32,}+", "SK{h32} AC{h32}"),
     "JWT": (r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+", "eyJ{a12}.{a12}.{a12}"),
-    "JWT, one part": (r"eyJ[A-Za-z0-9_-]{24,}+=*+", "eyJ{a26}"),
+    "JWT, one part": (r"(?<!;base64,)eyJ[A-Za-z0-9_-]{24,}+=*+", "eyJ{a26}"),
     "Mapbox": (r"[sp]k\.eyJ[\w.-]{20,}+", "pk.eyJ{a24} sk.eyJ{a24}"),
     "Discord": (
         r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{5,7}\.[\w-]{20,}+",
@@ -123,6 +123,7 @@ SHAPES = {
         "s.{a24} b.{a24}",
     ),
     "Product key": (r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])", "{u5}-{u5}-{u5}-{u5}-7{u4}"),
+    "BitLocker": (r"\d{6}(?:-\d{6}){7}(?![\d-])", "{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}"),
     "Expo": (r"EXO[a-f0-9]{24}(?![A-Za-z0-9])", "EXO{h24}"),
     "Braintree": (
         r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
@@ -173,7 +174,9 @@ _ISSUER = re.compile(
     r"[a-z0-9]{1,8}_(?:[a-z0-9]{1,4}_)?|(?:[a-z]{1,4}-)?api-"
 )
 # Ids of requests and objects are public, and needed to report a fault.
-_PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
+_PUBLIC_ID = re.compile(
+    r"/?(?:[\w-]{1,30}/){0,4}(?:static|assets|chunks|dist)/|"  # files of a page
+    # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
     r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|LS0tLS1CRUdJTiBDRVJU|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
     r"|/?(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
     r"|PL[\w-]{32}(?![\w-])"  # a playlist
@@ -183,14 +186,15 @@ _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH; others pictures, doc
 )
 _NAMED_DIGEST = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)*_[0-9a-f]+")
 # A digest of a lock file, or data: of an address.
-_DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
+_DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,|=\?[\w-]{3,12}\?[BQ]\?)")
 # Names of what anybody may read, directly before it; x, y and n are those of a public JSON Web Key.
 _PUBLIC_NAME = re.compile(
-    r"(?:(?i:pub(?:lic)?[ _-]?key|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
-    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id|(?<![a-z])(?:at|c|s)_hash"
+    r"(?:(?i:pub(?:lic)?[ _-]?keys?|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
+    r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id"
+    r"|(?<![a-z])(?:at|c|s)_hash|build[ _-]?id|sec-websocket-(?:accept|key)"
     r"|content-md5|message-id|amz-id-2|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
-    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-])?\Z"
+    r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<>]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-]|[\w.-]{3,60}:)?\Z"
 )
 # What Base64 of a sentence becomes again.
 _SENTENCE = re.compile(rb"[A-Za-z]+,?(?: [A-Za-z]+[,.!?]?)+\s*")
@@ -332,6 +336,7 @@ RULES = (
         "run",
         ("asana 1/1201234567890123:{hex}", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904 (HEAD -> main)"),
         _SHAPED_TOKEN.pattern,
+        accept=lambda found, value: "." in value or not is_named_public(found),
     ),
     pattern_rule(
         "random run",
