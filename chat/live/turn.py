@@ -11,9 +11,11 @@ import logging
 import time
 import uuid
 from dataclasses import dataclass, field
+from datetime import timedelta
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
@@ -116,6 +118,9 @@ class LiveTurn(TurnState):
 
     async def restore(self, before: EndedPart, thinking_ms: int) -> None:
         """Begin with what a turn holds already that is continued. Called before anything is shown or published."""
+        # Pages that followed the earlier run in other processes ignore smaller numbers. A run has fewer events than
+        # milliseconds; the last number of one that was killed is nowhere.
+        self.seq = max(0, (timezone.now() - self.started_at) // timedelta(milliseconds=1))
         self.sources = before.sources
         self._thinking_ms = thinking_ms
         self.thinking, self.thinking_chars = before.thinking, len(before.thinking)

@@ -28,6 +28,7 @@ from chat.live.blocks import RedrawPace
 from chat.models import Conversation, Event, Turn
 from chat.socket import consumer
 from chat.turns.manager import TurnManager
+from chat.validation import Message
 from reasoning.events import AssistantMessage
 from replay_contract_server.fixture import ContractHandle
 from tests.chat.asking import ask, ended, send, signed_in
@@ -623,6 +624,42 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
         await all_as_reloaded(near, far)
         assert "Denied by the user." in near.shown
         assert KEY not in near.shown + "".join([*near.frames, *far.frames])
+
+
+@pytest.mark.spec("product 48")
+async def test_pages_follow_a_turn_that_another_process_has_taken_up(
+    upstream, alice, conversation, elsewhere, settings
+):
+    settings.TOOLS_REQUIRING_APPROVAL = ["searchFilings"]
+    looks = {"content": "Let me look.\n\nOnce more.\n\n" * 9, "chunk": 4, "reasoning": THOUGHT, "tool_calls": [SEARCH]}
+    upstream.script([looks, {"content": ANSWER, "chunk": 4, "faults": STALLS}])
+    dead = TurnManager()
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        for page in (near, far):
+            await page.sees('"running":false')
+        await dead.submit(conversation.pk, Message("Why?"))
+        turn = await conversation.turns.aget()
+        url = f"/chats/{conversation.pk}/turns/{turn.pk}/calls/call_0/"
+        for page in (near, far):
+            await page.sees(url)
+        for run in dead._runs.values():
+            run.calls.approvals.is_handed_over = True  # it writes nothing more
+        await database_sync_to_async(abandon)(turn)
+        for task in dead._run_tasks:
+            task.cancel()
+        await dead.drain(within_s=5)
+        recovering = asyncio.create_task(elsewhere.recover_abandoned())
+        while elsewhere.live(conversation.pk) is None:
+            await asyncio.sleep(0.02)
+        await turn.arefresh_from_db()
+        await near.post(f"{url}?digest={turn.waiting_digest}", {"decision": "deny"})
+        for stall in STALLS:
+            await asyncio.to_thread(upstream.wait_for, held=stall["name"])
+            await all_as_reloaded(near, far)
+            upstream.release(stall["name"])
+        await ended(conversation)
+        await all_as_reloaded(near, far)
+        recovering.cancel()
 
 
 @pytest.mark.slow
