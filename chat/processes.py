@@ -155,7 +155,8 @@ def run_in_process(
 
 def serve(connection: Connection[Any, Any], niceness: int) -> None:
     """Do one piece of work after another, until there was none for a while or the server has ended."""
-    os.nice(niceness)
+    with suppress(PermissionError):  # an operator's filter of system calls may refuse it
+        os.nice(niceness)
     while connection.poll(IDLE_S):
         try:
             work, args, limit_s = connection.recv()

@@ -168,4 +168,5 @@ def test_units_are_confined_alike():
     assert first == second
     assert {"CapabilityBoundingSet=", "PrivateDevices=yes", "SystemCallFilter=@system-service"} <= set(first)
     filters = [line for line in first if line.startswith("SystemCallFilter=")]
-    assert filters[-1] == "SystemCallFilter=prlimit64 setrlimit"  # by which chat.processes limits its memory
+    # by which chat.processes limits its memory and lowers its priority
+    assert filters[-1] == "SystemCallFilter=prlimit64 setpriority setrlimit"

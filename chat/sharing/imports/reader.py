@@ -16,7 +16,7 @@ import signal
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from multiprocessing.connection import Connection
@@ -111,7 +111,8 @@ class TooSlowError(Exception):
 
 def read_uploads(connection: Connection[Any, Any], names: Sequence[str], limits: Limits, language: str) -> None:
     """Read files, whose handles come over the connection. Target of a process."""
-    os.nice(NICENESS)
+    with suppress(PermissionError):  # as in chat.processes
+        os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S + 1))
     signal.signal(signal.SIGPROF, stop_slow)
     # JSON is decoded with recursion.

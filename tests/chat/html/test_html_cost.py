@@ -5,6 +5,8 @@ import os
 import random
 import signal
 import threading
+from multiprocessing import Pipe
+from unittest.mock import Mock
 
 import pytest
 from channels.db import database_sync_to_async
@@ -150,6 +152,25 @@ class TestProcess:
 
         assert worker.run(render.render_markup, "*a*", render.EMPTY, "en") == '<p dir="auto"><em>a</em></p>\n'
         worker.stop()
+
+    def test_process_works_where_its_priority_may_not_be_changed(self, monkeypatch):
+        """As under a filter of system calls that refuses to."""
+        monkeypatch.setattr(os, "nice", Mock(side_effect=PermissionError))
+        ours, theirs = Pipe()
+        received = []
+
+        def ask() -> None:
+            with ours:
+                ours.send((len, ("abc",), 3.0))
+                received.append(ours.recv())
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        with theirs:
+            processes.serve(theirs, 0)
+        asking.join()
+
+        assert received == [3]
 
     def test_ordinary_answers_start_no_process(self, monkeypatch):
         started = []
