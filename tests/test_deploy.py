@@ -1,6 +1,11 @@
 """The example files for operators agree with the settings, and keep a container's bounds."""
 
+import json
 import re
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +52,35 @@ def test_container_runs_as_an_ordinary_user_and_writes_nothing_but_data():
     main = read("helm-values.yaml")["controllers"]["main"]
     assert main["pod"]["securityContext"]["runAsNonRoot"] is True
     assert main["containers"]["main"]["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+@pytest.mark.parametrize(
+    ("hosts", "prefix", "host", "path"),
+    [
+        ("", "", "localhost", "/healthz"),
+        ("chat.example.com, localhost", "", "chat.example.com", "/healthz"),
+        (".example.com", "/chat/", "example.com", "/chat/healthz"),
+        ("*", "", "localhost", "/healthz"),
+    ],
+)
+def test_container_asks_for_its_health_where_the_server_answers(hosts, prefix, host, path):
+    asked = []
+
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802 - the name of the library
+            asked.append((self.headers["Host"], self.path))
+            self.send_response(200)
+            self.end_headers()
+
+    image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "")
+    _python, *arguments = json.loads(re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", image, re.MULTILINE)[1])
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        threading.Thread(target=server.handle_request).start()
+        environment = {"PORT": str(server.server_port), "ALLOWED_HOSTS": hosts, "URL_PREFIX": prefix}
+        environment["http_proxy"] = "http://127.0.0.1:1"  # for model services
+        subprocess.run([sys.executable, *arguments], env=environment, check=True, timeout=60)  # noqa: S603 - our own
+
+    assert asked == [(host, path)]
 
 
 def test_proxies_let_the_largest_upload_pass_and_hide_the_metrics():
