@@ -67,7 +67,7 @@ def test_container_asks_for_its_health_where_the_server_answers(hosts, prefix, h
     asked = []
 
     class Health(BaseHTTPRequestHandler):
-        def do_GET(self):  # noqa: N802 - the name of the library
+        def do_GET(self):
             asked.append((self.headers["Host"], self.path))
             self.send_response(200)
             self.end_headers()

@@ -130,6 +130,10 @@ def decide(turn: Turn, call_id: str, decision: object, digest: object, given: Gi
     raise InvalidInputError("not_waiting", _("This tool call doesn’t wait for a decision any more."))
 
 
+class TurnHandedOverError(Exception):
+    """The process ends while a call waits for its user: another process waits on."""
+
+
 class ApprovalGate:
     """Asks the owner of one turn, one call at a time."""
 
@@ -138,12 +142,17 @@ class ApprovalGate:
         self._used: Counter[str] = Counter()
         self._woken = asyncio.Event()
         self._asked = 0
-        self.is_waiting = False  # for a decision, which another process may wait for
+        self._is_ending = False  # the process
         self.is_handed_over = False  # another process waits on
 
     def wake(self) -> None:
         """Look for a decision now."""
         self._woken.set()
+
+    def hand_over(self) -> None:
+        """Leave a call that waits, now or later, to the next process, since this one ends: nothing of it is lost."""
+        self._is_ending = True
+        self.wake()
 
     def public_id(self, call_id: str) -> str:
         """Return the id under which a call is decided: its own, unless that was used before or fits no address.
@@ -172,28 +181,27 @@ class ApprovalGate:
     async def wait(
         self, public_id: str, digest: str, *, shape: str = "", schema: Mapping[str, Any] | None = None
     ) -> Decision:
-        """Wait for the decision on a call; where none comes in time, it is denied.
+        """Wait for the decision on a call; where none comes in time, it is denied. Raises TurnHandedOverError.
 
         ``shape``: what Always allows. ``schema``: of the answers to a question that the call has asked.
         """
         clock = asyncio.get_running_loop().time
-        # The tool that asks a question runs already, and ends with its process.
-        self.is_waiting = schema is None
-        try:
-            deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest, schema))
-            while True:
-                self._woken.clear()
-                is_late = clock() >= deadline
-                take = partial(_take_decision, self._turn, digest, shape, is_last=is_late)
-                if decided := await retry_on_db_outage(take):
-                    return decided
-                if is_late:
-                    return Decision("deny", "timeout")
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(min(LOOK_AGAIN_S, deadline - clock())):
-                        await self._woken.wait()
-        finally:
-            self.is_waiting = False
+        deadline = clock() + await retry_on_db_outage(partial(_begin, self._turn, public_id, digest, schema))
+        while True:
+            self._woken.clear()
+            is_late = clock() >= deadline
+            take = partial(_take_decision, self._turn, digest, shape, is_last=is_late)
+            if decided := await retry_on_db_outage(take):
+                return decided
+            if is_late:
+                return Decision("deny", "timeout")
+            # A tool that asks a question runs already, and ends with its process.
+            if self._is_ending and schema is None:
+                self.is_handed_over = True
+                raise TurnHandedOverError
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(LOOK_AGAIN_S, deadline - clock())):
+                    await self._woken.wait()
 
 
 def _canonical(arguments: str) -> Any:

@@ -306,7 +306,7 @@ class TurnManager:
         """Start no new turns, give running ones ``within_s`` to end, stop them with what they have, end all tasks."""
         self._draining = True
         for run in list(self._runs.values()):
-            run.hand_over()
+            run.calls.approvals.hand_over()
         for patience_s in (within_s, STOP_WITHIN_S):
             if self._run_tasks:
                 await asyncio.wait(self._run_tasks, timeout=patience_s)
@@ -370,7 +370,7 @@ class TurnManager:
                 await run.run()
             except Exception:
                 logger.exception("turn broke at its end", extra={"turn": turn.public_id})
-            if run.is_handed_over:
+            if run.calls.approvals.is_handed_over:
                 return
             if run.result is None:  # its end is not in the log, or could not be read back
                 end = partial(finish.finish_broken_turn, turn, answer=live.answer)
@@ -384,7 +384,7 @@ class TurnManager:
             pump.cancel()
             del self._runs[turn.conversation_id, live.is_beside]
             metrics.TURNS_RUNNING.set(len(self._runs))
-            if not run.is_handed_over:
+            if not run.calls.approvals.is_handed_over:
                 await publish(turn.conversation_id, _ended(turn, seq=live.seq))
             live.finished.set()
         if live.record and live.record.turn.status == Turn.Status.COMPLETED and not live.is_beside:

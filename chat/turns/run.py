@@ -32,6 +32,7 @@ from chat.providers.base import Provider, ProviderError, parameter
 from chat.texts.db_errors import lacks_key
 from chat.tools import registry
 from chat.turns import finish
+from chat.turns.approval import TurnHandedOverError
 from chat.turns.metrics import TurnMetrics, note_request
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
@@ -74,10 +75,6 @@ REFUSED_SETTINGS = {
 
 class TurnCancelledError(Exception):
     """Somebody asked the turn to stop, or its time is over."""
-
-
-class TurnHandedOverError(Exception):
-    """The process ends while a call waits for its user: another process waits on."""
 
 
 class LimitReachedError(Exception):
@@ -132,16 +129,6 @@ class TurnRun:
         self._stop_requested = True
         if self._stop_scope is not None:
             self._stop_scope.reschedule(asyncio.get_running_loop().time())
-
-    def hand_over(self) -> None:
-        """Leave the turn to the next process, where a call of it waits for its user: nothing of it is lost."""
-        if self.calls.approvals.is_waiting:
-            self.calls.approvals.is_handed_over = True
-            self.stop()
-
-    @property
-    def is_handed_over(self) -> bool:
-        return self.calls.approvals.is_handed_over
 
     def _end_late(self) -> None:
         self._is_late = True
@@ -474,16 +461,13 @@ class TurnRun:
     async def _until_stopped(self) -> AsyncIterator[None]:
         """Raise TurnCancelledError inside this block as soon as ``stop`` was called; nowhere else."""
         if self._stop_requested:
-            raise self._why_stopped()
+            raise TurnCancelledError
         try:
             async with asyncio.timeout(None) as self._stop_scope:
                 yield
         except TimeoutError:
             if not self._stop_requested:
                 raise
-            raise self._why_stopped() from None
+            raise TurnCancelledError from None
         finally:
             self._stop_scope = None
-
-    def _why_stopped(self) -> Exception:
-        return TurnHandedOverError() if self.is_handed_over else TurnCancelledError()

@@ -384,6 +384,24 @@ async def test_call_waits_on_after_its_process_has_ended(upstream, conversation,
     await manager.drain(within_s=5)
 
 
+async def test_call_that_waits_only_during_a_shutdown_is_left_to_the_next_process(upstream, conversation):
+    """It has not begun: nobody loses an answer, or an approval, because a server is restarted."""
+    upstream.script([{**STEP, "faults": [{"kind": "stall", "at": "first_event", "name": "go"}]}, DONE])
+    ending = TurnManager()
+    await ending.submit(conversation.pk, Message("Why?"), may_queue=False)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    draining = asyncio.create_task(ending.drain(within_s=30))
+    await asyncio.sleep(0)
+    upstream.release("go")
+    await draining
+    turn = await waiting(conversation)
+    manager = await taken_up()
+    assert await decided(turn, "allow") == 204
+
+    assert (await ended(conversation)).status == "completed"
+    await manager.drain(within_s=5)
+
+
 async def test_deadline_of_a_call_is_kept_by_the_next_process(upstream, conversation, settings):
     settings.APPROVAL_TIMEOUT_S = 600
     upstream.script([STEP, DONE])
