@@ -29,6 +29,7 @@ from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
 from chat.conversations import actions  # isort: skip
 from chat.documents import worker as documents  # isort: skip
+from chat.eventlog import leases  # isort: skip
 from chat.sharing.imports.run import end_abandoned as end_abandoned_imports  # isort: skip
 from chat.socket.consumer import open_pages  # isort: skip
 from chat.turns.manager import turn_manager  # isort: skip
@@ -195,7 +196,9 @@ class LegibleServer(Server):
 
 def serve(host: str, port: int) -> str | None:
     """Serve until a signal comes and return None, or return why the port can't be bound."""
-    recover_abandoned_turns()  # before requests come in
+    # Before requests come in. What waits for a user is for the event loop, which does not run yet.
+    for started in recover_abandoned_turns().taken_up:
+        leases.release(started.turn)
     end_abandoned_imports()
     request_finished.connect(close_connections)
     tracing.start()
