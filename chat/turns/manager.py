@@ -60,7 +60,8 @@ class TurnManager:
     def __init__(self) -> None:
         self._runs: dict[tuple[uuid.UUID, bool], TurnRun] = {}  # by conversation, and whether it is the second of two
         self._run_tasks: set[asyncio.Task[None]] = set()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._submissions: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()  # these and all others
         self._scratchpad_readers: dict[uuid.UUID, set[DeliverScratchpad]] = {}  # by conversation
         self._draining = False
         self._heartbeat: asyncio.Task[None] | None = None
@@ -132,8 +133,9 @@ class TurnManager:
     async def _run_shielded(self, work: Coroutine[Any, Any, T]) -> T:
         # A client that disconnects cancels its request, and a turn that is in the database must not wait for its lease.
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        for tasks in (self._submissions, self._tasks):
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
         return await asyncio.shield(task)
 
     async def resume(self, turn: Turn) -> None:
@@ -305,11 +307,14 @@ class TurnManager:
     async def drain(self, *, within_s: float = 10.0) -> None:
         """Start no new turns, give running ones ``within_s`` to end, stop them with what they have, end all tasks."""
         self._draining = True
-        for run in list(self._runs.values()):
-            run.calls.approvals.hand_over()
         for patience_s in (within_s, STOP_WITHIN_S):
-            if self._run_tasks:
-                await asyncio.wait(self._run_tasks, timeout=patience_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience_s):
+                    # A message that is being stored has a turn next.
+                    while working := [task for task in self._submissions | self._run_tasks if not task.done()]:
+                        for run in self._runs.values():
+                            run.calls.approvals.hand_over()
+                        await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
             for run in list(self._runs.values()):
                 run.stop()
         await close_clients()

@@ -13,6 +13,8 @@ from django.db import connections
 from accounts.models import User
 from chat.models import Conversation, QueuedMessage, Turn
 from chat.turns import finish, queue
+from chat.turns.manager import TurnManager
+from chat.validation import Message
 from tests.chat import api_client
 from tests.chat.asking import ask, ended, owner_of, questions, send, signed_in
 from tests.factories import make_conversation, make_turn, open_turn
@@ -234,3 +236,22 @@ async def test_wrong_changes_of_the_queue_are_refused(upstream, conversation, bo
     assert (await QueuedMessage.objects.aget()).text == "1"
     upstream.release("go")
     await ended(conversation, 2)
+
+
+async def test_message_that_is_being_stored_when_the_server_ends_is_answered(upstream, conversation):
+    upstream.script([{"content": "In time."}])
+    arrived, stored = threading.Event(), threading.Event()
+
+    def store_later(_owner: User) -> None:
+        arrived.set()
+        stored.wait(30)
+
+    manager = TurnManager()
+    sending = asyncio.create_task(manager.submit(conversation.pk, Message("Why?"), authorize=store_later))
+    await asyncio.to_thread(arrived.wait, 30)
+    draining = asyncio.create_task(manager.drain(within_s=30))
+    await asyncio.sleep(0)
+    stored.set()
+    await asyncio.gather(draining, sending, return_exceptions=True)
+
+    assert (await conversation.turns.aget()).status == "completed"
