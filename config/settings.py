@@ -477,7 +477,16 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", CONNECT_TIMEOUT_S)
+    # A server that has vanished closes no connection: without these a statement waits for it for hours, and every turn
+    # of the process with it. DATABASE_URL may have others.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "keepalives_idle": 5,
+        "keepalives_interval": 5,
+        "keepalives_count": 2,
+        "tcp_user_timeout": 15_000,  # milliseconds
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 
 CHANNEL_LAYERS: dict[str, dict[str, object]] = {
     "default": {

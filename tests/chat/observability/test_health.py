@@ -1,5 +1,6 @@
 import os
 import resource
+import socket
 import time
 from pathlib import Path
 
@@ -129,3 +130,19 @@ def test_redis_that_answers_is_well(client, db, settings):
     settings.REDIS_URL = os.environ["TEST_REDIS_URL"]
 
     assert client.get("/healthz").json() == {"status": "ok", "checks": {"database": "ok", "turns": "ok", "redis": "ok"}}
+
+
+@pytest.mark.postgres
+def test_database_that_vanishes_is_noticed_before_leases_expire(transactional_db, settings):
+    """Its machine is off, so that nothing closes the connection: the kernel asks, or counts what is not confirmed."""
+    connection.ensure_connection()
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as one:
+
+        def option(number: int) -> int:
+            return one.getsockopt(socket.IPPROTO_TCP, number)
+
+        unanswered_s = option(socket.TCP_KEEPIDLE) + option(socket.TCP_KEEPINTVL) * option(socket.TCP_KEEPCNT)
+        unconfirmed_s = option(socket.TCP_USER_TIMEOUT) / 1000
+
+    assert unanswered_s < settings.LEASE_EXPIRY_S
+    assert 0 < unconfirmed_s < settings.LEASE_EXPIRY_S
