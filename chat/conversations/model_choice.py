@@ -14,15 +14,17 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat.conversations.toolset import offered_tools
 from chat.live.publish import publish_changes
+from chat.mcp import servers
 from chat.models import Conversation, ModelProfile, SiteSettings
 from chat.providers import ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from chat.providers.base import Code, Provider, ProviderError, Reason, shown_model
 from chat.providers.connections import NO_KEY, Connection
+from chat.tools import registry
 from chat.tools.base import Tool
 from chat.validation import InvalidInputError
+from chat.web.addresses import read_hosts
 from reasoning.replay.dialects import dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget
 from reasoning.replay.wire import FORMATS
@@ -125,6 +127,16 @@ def in_conversation(chosen: ModelChoice, conversation: Conversation, site: SiteS
     # From the widest scope to the narrowest.
     prompts = (site.system_prompt, chosen.system_prompt, shared, conversation.system_prompt)
     return replace(chosen, system_prompt="\n\n".join(filter(None, prompts)), tools=offered_tools(conversation, site))
+
+
+def offered_tools(conversation: Conversation, site: SiteSettings) -> Mapping[str, Tool]:
+    """Return the tools of this site and those that staff allow the owner, in the same order for every request."""
+    tools = dict(registry())
+    page_reader = tools.pop("readWebPage")
+    if hosts := read_hosts(site.web_hosts):
+        words = f"{page_reader.description} Hosts that this site allows: {', '.join(hosts)}."
+        tools[page_reader.name] = replace(page_reader, description=words)
+    return {**tools, **servers.offered.of(conversation.owner)}
 
 
 def compared_model(conversation: Conversation, chosen: ModelChoice, name: str) -> ModelChoice:

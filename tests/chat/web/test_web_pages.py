@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from channels.db import database_sync_to_async
 
-from chat.conversations.toolset import offered_tools
+from chat.conversations.model_choice import offered_tools
 from chat.models import SiteSettings
 from chat.web import fetch
 from reasoning.events import ToolResult
