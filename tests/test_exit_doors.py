@@ -50,9 +50,8 @@ DOORS = {
     "chat/conversations/search.py": SEARCHES,
     "chat/admin/conversations.py": STAFF,
     "chat/admin/filings.py": STAFF,  # how many answers cite a filing
-    "chat/documents/collections.py": KEEPS,  # how many answers cite a collection
+    "chat/documents/collections.py": KEEPS,  # how many answers cite a document or collection
     "chat/evaluation/run.py": KEEPS,  # in a database of its own
-    "chat/documents/loading.py": KEEPS,  # how many answers cite a document
     "chat/turns/finish.py": KEEPS,
     "chat/cards/labels.py": WAITS,
     "chat/cards/pagination.py": WAITS,

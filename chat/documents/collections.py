@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
+from datetime import datetime
+from typing import Any
 
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from chat.documents import loading
 from chat.documents.access import require_change
 from chat.files.words import problem_text
 from chat.models import Collection, Document, Event
@@ -20,7 +21,7 @@ from reasoning.redaction import redact_text
 
 MAX_COLLECTIONS = 100  # of a person, and of the site
 MAX_NAME_CHARS = 80
-MAX_SCANNED = 20_000
+MAX_SCANNED, MAX_COUNTED = 20_000, 1_000  # answers
 _CITED_ID = re.compile(r"/documents/([0-9a-f-]{36})/#")
 
 
@@ -64,32 +65,41 @@ def empty(collection: Collection) -> None:
     """Delete the documents of a collection."""
     # one by one: a transaction over a million passages would lock SQLite for long
     for document in collection.documents.defer("sealed_content"):
-        loading.delete(document)
+        document.delete()
 
 
 def delete_document(person: User, document: Document) -> None:
-    """Delete a document. Raises PermissionDenied."""
+    """Delete a document with its passages. Raises PermissionDenied."""
     require_change(person, "delete_document", document.collection)
-    loading.delete(document)
+    document.delete()
 
 
-def cited_by(collection: Collection) -> int:
-    """Return how many answers cite documents of a collection, as ``loading.cited_by`` counts them for one."""
-    answers = Event.objects.filter(
-        type=AssistantMessage.type, created_at__gte=collection.created_at, turn__deleted_at=None
-    )
-    if collection.owner_id:
-        answers = answers.filter(conversation__owner=collection.owner_id)
-    citing = answers.annotate(citations=Cast("public__citations", TextField())).filter(
-        citations__contains="/documents/"
-    )
+def cited_by(document: Document) -> int:
+    """Return how many answers cite a document, at most ``MAX_COUNTED``."""
+    citing = citing_answers(document.collection, document.created_at, f"/documents/{document.pk}/#")
+    return citing.values("turn").distinct()[:MAX_COUNTED].count()
+
+
+def collection_cited_by(collection: Collection) -> int:
+    """Return how many answers cite documents of a collection, as ``cited_by`` counts them for one."""
+    citing = citing_answers(collection, collection.created_at, "/documents/")
     ids = {str(pk) for pk in collection.documents.values_list("pk", flat=True)}
     turns: set[uuid.UUID] = set()
     # One pass over the answers: a query for each of a thousand documents would read all of them a thousand times.
-    for turn, citations in citing.order_by().values_list("turn", "citations")[:MAX_SCANNED].iterator():
-        if len(turns) < loading.MAX_COUNTED and not ids.isdisjoint(_CITED_ID.findall(citations)):
+    for turn, citations in citing.values_list("turn", "citations")[:MAX_SCANNED].iterator():
+        if len(turns) < MAX_COUNTED and not ids.isdisjoint(_CITED_ID.findall(citations)):
             turns.add(turn)
     return len(turns)
+
+
+def citing_answers(collection: Collection, since: datetime, address: str) -> QuerySet[Any]:
+    """Return the answers of those who read a collection in whose ``citations``, as text, an address occurs."""
+    answers = Event.objects.filter(type=AssistantMessage.type, created_at__gte=since, turn__deleted_at=None)
+    if collection.owner_id:
+        answers = answers.filter(conversation__owner=collection.owner_id)
+    # The whole list as text: neither database has an index of its addresses. The site may have moved since.
+    citing = answers.annotate(citations=Cast("public__citations", TextField()))
+    return citing.filter(citations__contains=address).order_by()
 
 
 def problem_of(document: Document) -> str:

@@ -1,4 +1,4 @@
-"""Documents on their way into a collection: accepted, read in the background, replaced and deleted.
+"""Documents on their way into a collection: accepted, read in the background, and replaced.
 
 A document waits until a worker of some server claims it (``chat.documents.worker``). It is read in a process of its own
 with limits, and its passages are stored in one transaction, so that a search finds all of them or none.
@@ -17,8 +17,8 @@ from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import F, Max, OuterRef, Q, Subquery, Sum, TextField
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import F, Max, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -30,11 +30,9 @@ from chat.eventlog import documents, leases
 from chat.files.extraction import KINDS, FileText, media_type_of
 from chat.files.words import clean_name, problem_text, refused_type
 from chat.models import Collection, Document, DocumentPassage
-from chat.models import Event as StoredEvent
 from chat.processes import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
 from chat.search.passage_text import TARGET_CHARS, anchors
 from chat.validation import InvalidInputError
-from reasoning.events import AssistantMessage
 
 FIELD = "files"
 UPLOADS_ALLOWED = 1_000  # in five minutes
@@ -45,7 +43,6 @@ NICENESS = 10  # answers come first
 TIME_LIMIT_S, WAIT_LIMIT_S = 60.0, 300.0  # of processor time, and altogether
 ABANDONED_AFTER = timedelta(seconds=2 * WAIT_LIMIT_S)  # of a worker on another host
 BATCH_ROWS = 200
-MAX_COUNTED = 1_000
 MAX_CONTEXT_CHARS = 1_000
 PROCESSES = idle_processes(AT_ONCE, niceness=NICENESS, wait_s=WAIT_LIMIT_S)
 LARGE_BYTES = 5_000_000  # smaller files need no slot
@@ -217,22 +214,3 @@ def store(document: Document, found: FileText, texts: list[PassageText]) -> None
             worker="",
             changed_at=timezone.now(),
         )
-
-
-def cited_by(document: Document) -> int:
-    """Return how many answers cite a document, at most ``MAX_COUNTED``."""
-    answers = StoredEvent.objects.filter(
-        type=AssistantMessage.type, created_at__gte=document.created_at, turn__deleted_at=None
-    )
-    if document.collection.owner_id:
-        answers = answers.filter(conversation__owner=document.collection.owner_id)
-    # The whole list as text: neither database has an index of its addresses. The site may have moved since.
-    citing = answers.annotate(citations=Cast("public__citations", TextField())).filter(
-        citations__contains=f"/documents/{document.pk}/#"
-    )
-    return citing.values("turn").order_by().distinct()[:MAX_COUNTED].count()
-
-
-def delete(document: Document) -> None:
-    """Delete a document with its passages. Answers that cite it keep their quotations."""
-    document.delete()

@@ -136,7 +136,11 @@ def delete_collection(request: HttpRequest, collection_id: uuid.UUID) -> HttpRes
         collections.delete(person, found)
         messages.success(request, _("Collection deleted: %(name)s") % {"name": found.name})
         return redirect("chat:documents")
-    shown = {"collection": found, "documents": found.documents.count(), "answers": collections.cited_by(found)}
+    shown = {
+        "collection": found,
+        "documents": found.documents.count(),
+        "answers": collections.collection_cited_by(found),
+    }
     return render(request, "chat/documents/delete.html", shown)
 
 
@@ -151,7 +155,7 @@ def delete_document(request: HttpRequest, document_id: uuid.UUID) -> HttpRespons
         collections.delete_document(person, found)
         messages.success(request, _("Document deleted: %(name)s") % {"name": found.name})
         return redirect(found.collection)
-    shown = {"collection": found.collection, "document": found, "answers": loading.cited_by(found)}
+    shown = {"collection": found.collection, "document": found, "answers": collections.cited_by(found)}
     return render(request, "chat/documents/delete.html", shown)
 
 

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from django.core.management import call_command
 from django.db import connection
 
-from chat.documents import loading, worker
+from chat.documents import collections, loading, worker
 from chat.documents.access import Reader
 from chat.documents.search import read_passages, search_passages
 from chat.eventlog import documents, leases
@@ -351,8 +351,8 @@ def test_deletion_says_how_many_answers_cite_a_document(collection, alice):
         turn = open_turn(make_conversation(owner=owner).pk, text="How many?")
         end_turn(turn, [AssistantMessage(text="412 [1].", citations=({"url": passage.url},))])
 
-    assert loading.cited_by(document) == 2
-    loading.delete(document)
+    assert collections.cited_by(document) == 2
+    collections.delete_document(alice, document)
     assert not found(collection, "pallets")
 
 
