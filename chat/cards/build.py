@@ -175,29 +175,25 @@ def _actions(turn_record: TurnRecord, record: AnswerRecord, sees: Visibility, *,
     turn = turn_record.turn
     answers = next((turns for turns in turn_record.versions if turn.pk in turns), (turn.pk,))
     args = [turn.conversation_id, turn.pk]
-    if turn.compared_with_id:  # one is chosen first; then there is more to do with it
-        return CardActions(
-            keep_url=reverse("chat:keep", args=args),
-            copy_url=reverse("chat:copy", args=args),
-            trace_url=reverse("chat:trace", args=args) if record.trace else "",
-            delete_url="" if turn.is_beside else reverse("chat:delete", args=args),
-            preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",
-            usage_label=labels.usage_label(turn, record, sees),
-        )
-    can_continue = continuation.can_continue(turn, record)
-    return CardActions(
-        branch=branch_view(turn, answers, answers.index(turn.pk)),
+    shared = CardActions(
         copy_url=reverse("chat:copy", args=args),
+        trace_url=reverse("chat:trace", args=args) if record.trace else "",
+        delete_url="" if turn.is_beside else reverse("chat:delete", args=args),
+        preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",
+        usage_label=labels.usage_label(turn, record, sees),
+    )
+    if turn.compared_with_id:  # one is chosen first; then there is more to do with it
+        return replace(shared, keep_url=reverse("chat:keep", args=args))
+    can_continue = continuation.can_continue(turn, record)
+    return replace(
+        shared,
+        branch=branch_view(turn, answers, answers.index(turn.pk)),
         retry_url=reverse("chat:retry", args=args),
         is_retry_offered=record.status == "complete" and not is_noted,
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
         feedback_url=reverse("chat:feedback", args=args),
         feedback=feedback_view(turn) if record.answer else None,
-        delete_url=reverse("chat:delete", args=args),
-        trace_url=reverse("chat:trace", args=args) if record.trace else "",
         can_show_steps=sees.trace_on_request and bool(record.trace),
-        preview_url=_preview_url(turn.conversation_id, sees) if record.history_cut else "",
-        usage_label=labels.usage_label(turn, record, sees),
     )
 
 
