@@ -101,9 +101,7 @@ async def message(
     DELETE takes the question with its answer out of the conversation: 204; 409 while an answer is being written.
     """
     reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
-    turn = await reader.conversation.turns.filter(pk=turn_id, deleted_at=None).select_related("conversation").afirst()
-    if turn is None:
-        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    turn = await find_turn(reader.conversation, turn_id)
     if request.method == "DELETE":
         await sync_to_async(actions.delete_message)(turn)
         return HttpResponse(status=204)
@@ -121,10 +119,7 @@ async def keep(request: HttpRequest, person: User, conversation_id: uuid.UUID, t
     """Keep one of two answers that are compared: 204; the other one becomes a version, and is stopped if it runs."""
     found = await get_conversation(person, conversation_id)
     read_body(request, (), is_optional=True)
-    turn = await found.turns.filter(pk=turn_id, deleted_at=None).afirst()
-    if turn is None:
-        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
-    await turn_manager.keep(turn)
+    await turn_manager.keep(await find_turn(found, turn_id))
     return HttpResponse(status=204)
 
 
@@ -138,9 +133,7 @@ async def decide(
     question of the step, if it has one.
     """
     found = await get_conversation(person, conversation_id)
-    turn = await found.turns.filter(pk=turn_id).afirst()
-    if turn is None:
-        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    turn = await find_turn(found, turn_id)
     return await _decide(turn, call_id, read_body(request, DECISION_FIELDS))
 
 
@@ -174,6 +167,14 @@ async def stop(request: HttpRequest, person: User, conversation_id: uuid.UUID) -
     if not await turn_manager.stop(found.pk):
         raise ApiError(409, "no_turn", _("No answer is being written in this conversation."))
     return HttpResponse(status=204)
+
+
+async def find_turn(conversation: Conversation, turn_id: uuid.UUID) -> Turn:
+    """Return a turn of a conversation. Raises ApiError, also for a deleted one."""
+    turn = await conversation.turns.filter(pk=turn_id, deleted_at=None).select_related("conversation").afirst()
+    if turn is None:
+        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    return turn
 
 
 @contextmanager
