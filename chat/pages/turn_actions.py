@@ -6,6 +6,7 @@ htmx gets a part of the page or nothing, and the socket brings the cards; withou
 from __future__ import annotations
 
 import uuid
+from collections.abc import Awaitable
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -42,33 +43,21 @@ PLAIN_TEXT = "text/plain; charset=utf-8"
 async def retry(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Ask the question of a turn again, in its place."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    try:
-        await turn_manager.retry(turn)
-    except InvalidInputError as error:
-        return await conversation_page(request, conversation_id, status=409, error=error.message)
-    return redirect_back(request, conversation_id)
+    return await change_response(request, conversation_id, turn_manager.retry(turn))
 
 
 @require_POST
 async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Ask for the rest of the newest answer, which was cut off. It is joined to the answer."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    try:
-        await turn_manager.resume(turn)
-    except InvalidInputError as error:
-        return await conversation_page(request, conversation_id, status=409, error=error.message)
-    return redirect_back(request, conversation_id)
+    return await change_response(request, conversation_id, turn_manager.resume(turn))
 
 
 @require_POST
 async def keep(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Keep this one of two answers side by side; the other becomes a version of it."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    try:
-        await turn_manager.keep(turn)
-    except InvalidInputError as error:
-        return await conversation_page(request, conversation_id, status=409, error=error.message)
-    return redirect_back(request, conversation_id, dom_id(turn.public_id))
+    return await change_response(request, conversation_id, turn_manager.keep(turn), dom_id(turn.public_id))
 
 
 @require_POST
@@ -105,16 +94,22 @@ async def decide(
 ) -> HttpResponse:
     """Allow or deny the tool call that waits: ``decision`` is allow, deny or always, ``?digest=`` as shown."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    prefix = f"answer.{turn.public_id}."  # other cards may ask too, and their fields are in the same form
+    answers = {name.removeprefix(prefix): values for name, values in request.POST.lists() if name.startswith(prefix)}
+    decided = (request.POST.get("decision"), request.GET.get("digest"))
+    change = turn_manager.decide(turn, call_id, *decided, Given(form=answers))
+    return await change_response(request, conversation_id, change, dom_id(turn.public_id))
+
+
+async def change_response(
+    request: HtmxHttpRequest, conversation_id: uuid.UUID, change: Awaitable[object], fragment: str = ""
+) -> HttpResponse:
+    """Make a change; where it is refused, say so on the page of the conversation."""
     try:
-        prefix = f"answer.{turn.public_id}."  # other cards may ask too, and their fields are in the same form
-        answers = {
-            name.removeprefix(prefix): values for name, values in request.POST.lists() if name.startswith(prefix)
-        }
-        decided = (request.POST.get("decision"), request.GET.get("digest"))
-        await turn_manager.decide(turn, call_id, *decided, Given(form=answers))
+        await change
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
-    return redirect_back(request, conversation_id, dom_id(turn.public_id))
+    return redirect_back(request, conversation_id, fragment)
 
 
 @never_cache
