@@ -25,14 +25,8 @@ _TITLE = f"CASE {{0}}.seq WHEN 1 THEN index_text(coalesce({_TITLE_OF}, '')) ELSE
 _TEXT = "index_text(coalesce(json_extract({0}.public, '$.text'), ''))"
 _ADD = f"INSERT INTO {TALK_TABLE}(rowid, title, text)"
 _REMOVE = f"INSERT INTO {TALK_TABLE}({TALK_TABLE}, rowid, title, text)"
-
-
-def add_row(row: str) -> str:
-    return f"{_ADD} VALUES ({row}.id, {_TITLE.format(row)}, {_TEXT.format(row)});"
-
-
-def remove_row(row: str) -> str:
-    return f"{_REMOVE} VALUES ('delete', {row}.id, {_TITLE.format(row)}, {_TEXT.format(row)});"
+_ADD_NEW = f"{_ADD} VALUES (new.id, {_TITLE.format('new')}, {_TEXT.format('new')});"
+_REMOVE_OLD = f"{_REMOVE} VALUES ('delete', old.id, {_TITLE.format('old')}, {_TEXT.format('old')});"
 
 
 def change_title(title: str) -> str:
@@ -46,10 +40,10 @@ def change_title(title: str) -> str:
 
 
 _TRIGGERS = {
-    f"{TALK_TABLE}_insert": f"AFTER INSERT ON {_EVENTS} WHEN new.{_IS_MESSAGE} BEGIN {add_row('new')} END",
-    f"{TALK_TABLE}_delete": f"AFTER DELETE ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {remove_row('old')} END",
+    f"{TALK_TABLE}_insert": f"AFTER INSERT ON {_EVENTS} WHEN new.{_IS_MESSAGE} BEGIN {_ADD_NEW} END",
+    f"{TALK_TABLE}_delete": f"AFTER DELETE ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {_REMOVE_OLD} END",
     f"{TALK_TABLE}_update": (
-        f"AFTER UPDATE OF public ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {remove_row('old')} {add_row('new')} END"
+        f"AFTER UPDATE OF public ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {_REMOVE_OLD} {_ADD_NEW} END"
     ),
     f"{TALK_TABLE}_title": (
         f"AFTER UPDATE OF title ON {_CONVERSATIONS} WHEN old.title <> new.title BEGIN {change_title('new.title')} END"
