@@ -45,6 +45,13 @@ def conversation(alice):
 
 
 @pytest.fixture
+def signed_in(client, alice):
+    """A browser in which Alice is signed in."""
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
 def quick(monkeypatch):
     """Check pages and save checkpoints often."""
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.2)

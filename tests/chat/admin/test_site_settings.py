@@ -3,10 +3,9 @@
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from accounts.models import User
 from chat.filings.models import Filing
 from chat.models import Conversation
-from tests.factories import make_conversation, make_profile
+from tests.factories import client_of, make_conversation, make_profile
 
 LIST, ADDRESS = "/admin/chat/sitesettings/", "/admin/chat/sitesettings/add/"
 WORDS = {
@@ -18,25 +17,19 @@ WORDS = {
 }
 
 
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def test_words_of_the_site_are_shown_in_an_empty_chat(alice, sam):
     sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
-    staff = signed_in(sam)
+    staff = client_of(sam)
     address = make_conversation(owner=alice).get_absolute_url()
-    assert "What would you like to know?" in signed_in(alice).get(address).content.decode()
+    assert "What would you like to know?" in client_of(alice).get(address).content.decode()
 
     assert staff.get(LIST)["Location"] == ADDRESS
     assert staff.post(ADDRESS, WORDS).status_code == 302
     assert staff.post(ADDRESS, WORDS).status_code == 403
     assert "Ask the ledger" in staff.get(LIST, follow=True).content.decode()
-    assert signed_in(alice).get(LIST).status_code == 302
+    assert client_of(alice).get(LIST).status_code == 302
 
-    page = signed_in(alice).get(address).content.decode()
+    page = client_of(alice).get(address).content.decode()
     assert "Ledger &amp; Co" in page
     assert "Ask the ledger" in page
     assert 'placeholder="Which account?"' in page
@@ -48,18 +41,18 @@ def test_words_of_the_site_are_shown_in_an_empty_chat(alice, sam):
 def test_staff_who_may_only_read_them_are_told_that_nothing_is_set(sam):
     sam.user_permissions.add(Permission.objects.get(codename="view_sitesettings"))
 
-    assert "Nobody has changed the site settings yet" in signed_in(sam).get(LIST, follow=True).text
+    assert "Nobody has changed the site settings yet" in client_of(sam).get(LIST, follow=True).text
 
 
 def test_filings_are_spoken_of_only_where_the_analyst_answers(alice):
     Filing.objects.create(slug="f", company="Northwind", form="10-K", digest="d", is_demo=True)
     conversation = make_conversation(owner=alice)
     address = conversation.get_absolute_url()
-    assert "of invented companies is loaded" in signed_in(alice).get(address).text
+    assert "of invented companies is loaded" in client_of(alice).get(address).text
 
     Conversation.objects.filter(pk=conversation.pk).update(profile=make_profile("general"))
 
-    page = signed_in(alice).get(address).text
+    page = client_of(alice).get(address).text
     assert "What would you like to know?" in page
     assert "filings" not in page.partition('id="hello"')[2].partition("</section>")[0]
 
@@ -67,15 +60,15 @@ def test_filings_are_spoken_of_only_where_the_analyst_answers(alice):
 def test_too_many_starters_are_refused(sam):
     sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
 
-    answer = signed_in(sam).post(ADDRESS, WORDS | {"starters": "\n".join(f"Question {n}?" for n in range(9))})
+    answer = client_of(sam).post(ADDRESS, WORDS | {"starters": "\n".join(f"Question {n}?" for n in range(9))})
 
     assert "At most 8 questions." in answer.content.decode()
-    assert signed_in(sam).post(ADDRESS, WORDS | {"starters": "x" * 201}).status_code == 200
+    assert client_of(sam).post(ADDRESS, WORDS | {"starters": "x" * 201}).status_code == 200
 
 
 def test_hosts_whose_pages_may_be_read_are_checked(sam):
     sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
-    staff = signed_in(sam)
+    staff = client_of(sam)
 
     refused = staff.post(ADDRESS, WORDS | {"web_hosts": "example.org\nhttps://example.org/"}).text
     many = staff.post(ADDRESS, WORDS | {"web_hosts": "\n".join(f"h{n}.example" for n in range(51))}).text

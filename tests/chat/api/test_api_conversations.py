@@ -13,12 +13,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def signed_in(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def conversation(alice):
     return make_conversation(owner=alice, title="Ferry")
 

@@ -9,21 +9,10 @@ from chat.models import Conversation, ModelProfile
 from chat.request_preview import summary
 from chat.request_preview.summary import model_view
 from chat.turns.requests import planning
-from tests.factories import make_conversation, make_profile
+from tests.factories import make_profile
 
 pytestmark = pytest.mark.django_db
 EVERY = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-
-
-@pytest.fixture
-def conversation(alice):
-    return make_conversation(owner=alice)
-
-
-@pytest.fixture
-def page(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def talk_to(conversation: Conversation, **fields: object) -> ModelProfile:
@@ -55,35 +44,35 @@ def test_efforts_are_those_that_the_model_accepts(fields, words):
 
 
 @pytest.mark.spec("001 BR-008")
-def test_chosen_effort_is_asked_for_from_the_next_request_on(page, conversation):
+def test_chosen_effort_is_asked_for_from_the_next_request_on(signed_in, conversation):
     talk_to(conversation, dialect="openai")
 
-    answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
+    answer = signed_in.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
     conversation.refresh_from_db()
     chosen = model_choice.chosen_model(conversation)
     plan = planning.plan_next_question(conversation, chosen, planning.target_of(chosen))
 
     assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
     assert plan.body["reasoning_effort"] == "low"
-    html = page.get(conversation.get_absolute_url()).content.decode()
+    html = signed_in.get(conversation.get_absolute_url()).content.decode()
     assert offered(html) == ["", *EVERY]
     assert '<option value="low" selected>Effort: Low</option>' in html
 
 
-def test_empty_effort_leaves_it_to_the_other_layers(page, conversation):
+def test_empty_effort_leaves_it_to_the_other_layers(signed_in, conversation):
     talk_to(conversation, dialect="openai")
     conversation.reasoning = {"reasoning.effort": "high", "reasoning.format": "native"}
     conversation.save()
 
-    page.post(f"{conversation.get_absolute_url()}effort/", {"effort": ""})
+    signed_in.post(f"{conversation.get_absolute_url()}effort/", {"effort": ""})
 
     conversation.refresh_from_db()
     assert conversation.reasoning == {"reasoning.format": "native"}
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_unknown_effort_is_refused_with_the_allowed_ones(page, conversation):
-    answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "heroic"})
+def test_unknown_effort_is_refused_with_the_allowed_ones(signed_in, conversation):
+    answer = signed_in.post(f"{conversation.get_absolute_url()}effort/", {"effort": "heroic"})
 
     conversation.refresh_from_db()
     assert answer.status_code == 400

@@ -21,21 +21,15 @@ def url(conversation):
     return reverse("chat:model", args=[conversation.pk])
 
 
-@pytest.fixture
-def page(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def _profile_of(conversation: Conversation) -> str | None:
     conversation.refresh_from_db()
     return conversation.profile.name if conversation.profile else None
 
 
-def test_picker_is_shown_when_more_than_one_model_is_offered(page, conversation):
-    alone = page.get(conversation.get_absolute_url()).content.decode()
+def test_picker_is_shown_when_more_than_one_model_is_offered(signed_in, conversation):
+    alone = signed_in.get(conversation.get_absolute_url()).content.decode()
     make_profile("kimi", label="Kimi at home")
-    offered = page.get(conversation.get_absolute_url()).content.decode()
+    offered = signed_in.get(conversation.get_absolute_url()).content.decode()
 
     assert 'id="model-pick" name="model"' not in alone
     assert "Offline analyst" in alone
@@ -44,33 +38,33 @@ def test_picker_is_shown_when_more_than_one_model_is_offered(page, conversation)
     assert '<option value="kimi" >Kimi at home</option>' in offered
 
 
-def test_model_that_an_endpoint_chooses_is_named_once_it_has_answered_its_user(page, conversation, bob, settings):
+def test_model_that_an_endpoint_chooses_is_named_once_it_has_answered_its_user(signed_in, conversation, bob, settings):
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
     provider = model_choice.request_target(model_choice.of_environment()).provider
     for owner, name in ((conversation.owner, "hers"), (bob, "his")):
         turn = make_turn(make_conversation(owner=owner))
         Turn.objects.filter(pk=turn.pk).update(model=name, provider=provider)
 
-    assert "<bdi>hers</bdi>" in page.get(conversation.get_absolute_url()).content.decode()
+    assert "<bdi>hers</bdi>" in signed_in.get(conversation.get_absolute_url()).content.decode()
 
 
-def test_choice_can_be_reset_to_the_sites_model(page, conversation, url):
+def test_choice_can_be_reset_to_the_sites_model(signed_in, conversation, url):
     conversation.profile = make_profile("kimi")
     conversation.save()
 
-    shown = page.get(conversation.get_absolute_url()).content.decode()
-    answer = page.post(url, {"model": ""})
+    shown = signed_in.get(conversation.get_absolute_url()).content.decode()
+    answer = signed_in.post(url, {"model": ""})
 
     assert '<option value="kimi" selected>kimi</option>' in shown
     assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
     assert _profile_of(conversation) is None
 
 
-def test_script_gets_the_meter_of_the_chosen_model(page, conversation, url):
+def test_script_gets_the_meter_of_the_chosen_model(signed_in, conversation, url):
     make_profile("big", context_limit=987_654)
     make_turn(conversation)
 
-    answer = page.post(url, {"model": "big"}, **HTMX)
+    answer = signed_in.post(url, {"model": "big"}, **HTMX)
 
     assert (answer.status_code, answer.headers["HX-Reswap"]) == (200, "none")
     assert 'hx-swap-oob="outerHTML"' in answer.content.decode()
@@ -78,12 +72,12 @@ def test_script_gets_the_meter_of_the_chosen_model(page, conversation, url):
 
 
 @pytest.mark.parametrize("name", ["nobody", "retired", "KIMI"])
-def test_unknown_or_disabled_model_is_refused_with_those_there_are(page, conversation, url, name):
+def test_unknown_or_disabled_model_is_refused_with_those_there_are(signed_in, conversation, url, name):
     conversation.profile = make_profile("kimi")
     conversation.save()
     make_profile("retired", is_enabled=False)
 
-    plain, scripted = page.post(url, {"model": name}), page.post(url, {"model": name}, **HTMX)
+    plain, scripted = signed_in.post(url, {"model": name}), signed_in.post(url, {"model": name}, **HTMX)
 
     for answer in (plain, scripted):
         assert answer.status_code == 400

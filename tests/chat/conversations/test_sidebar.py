@@ -34,12 +34,6 @@ def titles(listed: sidebar.Sidebar) -> list[str]:
     return [one.title for group in listed.groups for one in group.conversations]
 
 
-@pytest.fixture
-def signed_in(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def links(answer: object) -> list[str]:
     root = markup.fromstring(f"<div>{answer.content.decode()}</div>")
     return [link.text_content().strip() for link in root.xpath("//li/a[1]")]

@@ -1,7 +1,6 @@
 """The reader page's account of a filing: headings once, paragraphs as such, tables with their columns."""
 
 import pytest
-from django.test import Client
 from lxml import html as markup
 
 from chat.filings import reader
@@ -94,8 +93,7 @@ def test_page_shows_a_filing_with_headings_heads_and_unique_ids():
         for item in ("1. Business", "2. Properties", "3. Legal Proceedings")
     )
     filing = ingest(f"<body><p>FORM 10-K</p>{items}</body>".encode(), name="a.html")
-    client = Client()
-    client.force_login(make_user("alice"))
+    client = client_of(make_user("alice"))
 
     page = markup.fromstring(client.get(filing.get_absolute_url()).content)
 

@@ -6,7 +6,6 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from django.db import OperationalError
-from django.test import Client
 
 from accounts.models import User
 from chat import eventlog
@@ -18,7 +17,7 @@ from chat.models import Conversation
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
-from tests.factories import make_turn, open_turn
+from tests.factories import client_of, make_turn, open_turn
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,9 +29,7 @@ ANSWER = f"See [one]({ECHO}).\n\nAnd [two]({OTHER}).\n\nSo much.\n\nNearly.\n\nT
 
 
 def stored(conversation: Conversation, person: User) -> str:
-    client = Client()
-    client.force_login(person)
-    return client.get(f"/chats/{conversation.pk}/").text
+    return client_of(person).get(f"/chats/{conversation.pk}/").text
 
 
 def links(html: str) -> list[str]:

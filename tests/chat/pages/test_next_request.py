@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 from lxml.html import HtmlElement, fromstring
 
-from accounts.models import User
 from chat.eventlog import attachments
 from chat.models import Conversation
 from chat.request_preview.view_model import PLAIN_REASONS, REASONS
@@ -12,6 +11,7 @@ from reasoning.events import AssistantMessage, AttachedFile, Compaction
 from reasoning.replay.tokens import text_tokens
 from tests.factories import (
     SECRET,
+    client_of,
     make_conversation,
     make_history,
     make_profile,
@@ -28,16 +28,10 @@ def own(alice):
     return make_conversation(owner=alice, title="Covenants")
 
 
-def signed_in(person: User) -> Client:
-    client = Client()
-    client.force_login(person)
-    return client
-
-
 def shown(conversation: Conversation, draft: str = "") -> HtmlElement:
     """Return what the context meter loads when it is opened."""
     address = f"/chats/{conversation.pk}/next-request/"
-    answer = signed_in(conversation.owner).post(address, {"text": draft}, headers=HTMX)
+    answer = client_of(conversation.owner).post(address, {"text": draft}, headers=HTMX)
     assert answer.status_code == 200
     return fromstring(f"<div>{answer.text}</div>")
 
@@ -55,15 +49,15 @@ def not_sent(root: HtmlElement) -> list[str]:
 def test_next_request_is_404_for_everybody_but_its_owner(own, sam, ada):
     address = f"/chats/{own.pk}/next-request/"
 
-    assert signed_in(own.owner).get(address).status_code == 200
-    assert {signed_in(person).get(address).status_code for person in (sam, ada)} == {404}
+    assert client_of(own.owner).get(address).status_code == 200
+    assert {client_of(person).get(address).status_code for person in (sam, ada)} == {404}
     assert Client().get(address).status_code == 302
 
 
 def test_page_has_the_parts_in_the_frame_of_every_page(own):
     make_turn(own)
 
-    page = fromstring(signed_in(own.owner).get(f"/chats/{own.pk}/next-request/").text)
+    page = fromstring(client_of(own.owner).get(f"/chats/{own.pk}/next-request/").text)
 
     assert set(parts(page)) == {"System prompt", "Tools and their results", "Earlier messages", "Remaining"}
     assert page.xpath("//*[@id='conversations']")
@@ -162,7 +156,7 @@ def test_history_that_cannot_be_decrypted_is_reported_without_the_setting(own, s
 
 
 def test_meter_leads_to_the_parts_and_not_to_the_body(own):
-    page = fromstring(signed_in(own.owner).get(f"/chats/{own.pk}/").text)
+    page = fromstring(client_of(own.owner).get(f"/chats/{own.pk}/").text)
 
     [meter] = page.xpath("//*[@id='context']")
     assert meter.xpath(".//a/@href") == [f"/chats/{own.pk}/next-request/"]

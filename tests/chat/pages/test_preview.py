@@ -14,6 +14,7 @@ from reasoning.events import AssistantMessage, Compaction, Reasoning
 from reasoning.visibility import Visibility
 from tests.factories import (
     SECRET,
+    client_of,
     make_administrator,
     make_conversation,
     make_history,
@@ -28,9 +29,7 @@ ALL = Visibility(thinking="whole")
 
 
 def get_page(person: User, conversation: Conversation, *, status: int = 200, **query: str) -> HtmlElement:
-    client = Client()
-    client.force_login(person)
-    answer = client.get(f"/chats/{conversation.pk}/preview/", query)
+    answer = client_of(person).get(f"/chats/{conversation.pk}/preview/", query)
     assert answer.status_code == status
     return fromstring(answer.content.decode())
 
@@ -95,9 +94,7 @@ def test_preview_is_404_for_everyone_but_administrators_of_their_own_conversatio
 
 def test_only_administrators_see_links_to_the_preview(alice, ada, own):
     for person, conversation, is_linked in ((ada, own, True), (alice, make_conversation(owner=alice), False)):
-        client = Client()
-        client.force_login(person)
-        assert ("/preview/" in client.get(f"/chats/{conversation.pk}/").text) is is_linked
+        assert ("/preview/" in client_of(person).get(f"/chats/{conversation.pk}/").text) is is_linked
 
 
 @pytest.mark.parametrize(
