@@ -107,7 +107,33 @@ class ChatFormat(WireFormat):
         return [{**thinking, **signature, **message}, *results]
 
     def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
-        return repair_messages(entries)
+        """Return messages with each call answered once, directly behind it, and no result without its call."""
+        repairs: list[Repair] = []
+        repaired: list[Entry] = []
+        open_ids: list[str] = []
+
+        def close_calls(index: int) -> None:
+            for call_id in open_ids:
+                repairs.append(Repair("a call without its result", index))
+                repaired.append({"role": "tool", "tool_call_id": call_id, "content": NOT_RUN})
+
+        for index, message in enumerate(entries):
+            if message["role"] == "tool":
+                if message["tool_call_id"] in open_ids:
+                    open_ids.remove(message["tool_call_id"])
+                    repaired.append(message)
+                else:
+                    repairs.append(Repair("a result without its call", index))
+                continue
+            close_calls(index)
+            open_ids = [call["id"] for call in message.get("tool_calls", ())]
+            if message["role"] == "assistant" and not (message.get("content") or open_ids):
+                repairs.append(Repair("an assistant message without content", index))
+            else:
+                repaired.append(message)
+        # The last message may have open calls, too.
+        close_calls(len(entries))
+        return repaired, tuple(repairs)
 
     def alternating(self, entries: Sequence[Entry]) -> list[Entry]:
         """Join neighbours of one role, and put an answer between a result and a question."""
@@ -185,40 +211,6 @@ class ChatFormat(WireFormat):
 
 
 CHAT = ChatFormat()
-
-
-def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
-    """Return chat messages with each call answered once, directly behind it, and no result without its call.
-
-    The last check before a request leaves. Selection is built so that nothing is found here; what is found all the same
-    (an old row, a broken event) must not end a conversation for good. Replay 10.
-    """
-    repairs: list[Repair] = []
-    repaired: list[Entry] = []
-    open_ids: list[str] = []
-
-    def close_calls(index: int) -> None:
-        for call_id in open_ids:
-            repairs.append(Repair("a call without its result", index))
-            repaired.append({"role": "tool", "tool_call_id": call_id, "content": NOT_RUN})
-
-    for index, message in enumerate(messages):
-        if message["role"] == "tool":
-            if message["tool_call_id"] in open_ids:
-                open_ids.remove(message["tool_call_id"])
-                repaired.append(message)
-            else:
-                repairs.append(Repair("a result without its call", index))
-            continue
-        close_calls(index)
-        open_ids = [call["id"] for call in message.get("tool_calls", ())]
-        if message["role"] == "assistant" and not (message.get("content") or open_ids):
-            repairs.append(Repair("an assistant message without content", index))
-        else:
-            repaired.append(message)
-    # The last message may have open calls, too.
-    close_calls(len(messages))
-    return repaired, tuple(repairs)
 
 
 def may_join(before: Entry, message: Entry) -> bool:

@@ -86,7 +86,23 @@ class ResponsesFormat(WireFormat):
         return items + outputs
 
     def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
-        return repair_items(entries)
+        """Return items where each reasoning item has a follower, and calls and outputs come in pairs."""
+        repairs: list[Repair] = []
+        calls = {item["call_id"] for item in entries if item.get("type") == "function_call"}
+        outputs = {item["call_id"] for item in entries if item.get("type") == "function_call_output"}
+        repaired: list[Entry] = []
+        for index, item in enumerate(entries):
+            kind = item.get("type")
+            if kind == "reasoning" and not has_follower(entries, index):
+                repairs.append(Repair("reasoning without its following item", index))
+            elif kind == "function_call_output" and item["call_id"] not in calls:
+                repairs.append(Repair("an output without its call", index))
+            else:
+                repaired.append(item)
+            if kind == "function_call" and item["call_id"] not in outputs:
+                repairs.append(Repair("a call without its output", index))
+                repaired.append({"type": "function_call_output", "call_id": item["call_id"], "output": NOT_RUN})
+        return repaired, tuple(repairs)
 
     def params(
         self, settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all: bool, may_switch_off: bool
@@ -145,29 +161,6 @@ class ResponsesFormat(WireFormat):
 
 
 RESPONSES = ResponsesFormat()
-
-
-def repair_items(items: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
-    """Return input items where each reasoning item has a follower, and calls and outputs come in pairs.
-
-    Selection is built so that nothing is found here; see ``WireFormat.repaired``.
-    """
-    repairs: list[Repair] = []
-    calls = {item["call_id"] for item in items if item.get("type") == "function_call"}
-    outputs = {item["call_id"] for item in items if item.get("type") == "function_call_output"}
-    repaired: list[Entry] = []
-    for index, item in enumerate(items):
-        kind = item.get("type")
-        if kind == "reasoning" and not has_follower(items, index):
-            repairs.append(Repair("reasoning without its following item", index))
-        elif kind == "function_call_output" and item["call_id"] not in calls:
-            repairs.append(Repair("an output without its call", index))
-        else:
-            repaired.append(item)
-        if kind == "function_call" and item["call_id"] not in outputs:
-            repairs.append(Repair("a call without its output", index))
-            repaired.append({"type": "function_call_output", "call_id": item["call_id"], "output": NOT_RUN})
-    return repaired, tuple(repairs)
 
 
 def has_follower(items: Sequence[dict[str, Any]], index: int) -> bool:
