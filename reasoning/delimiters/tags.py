@@ -104,9 +104,9 @@ class Grammar:
 
 
 @lru_cache(maxsize=64)
-def grammar_of(family: ThinkingFormat | None, *, has_leftovers: bool = True) -> Grammar:
+def grammar_of(family: ThinkingFormat | None) -> Grammar:
     """Return the grammar of an answer's text by models of a family."""
-    return Grammar(family, has_leftovers=has_leftovers)
+    return Grammar(family, has_leftovers=True)
 
 
 def _alternatives(raws: Iterable[str]) -> str:
