@@ -72,7 +72,7 @@ def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvid
 
     async def open_page(url: str) -> None:
         if sign_in is None:
-            await storage.end_refresh()
+            await database_sync_to_async(storage.end_refresh)()
             raise McpError("staff have to sign in to this server in the admin")
         await sign_in.open_page(url)
 
@@ -149,10 +149,6 @@ class Storage:
             refresh=None,
         )
 
-    async def end_refresh(self) -> None:
-        """Let others refresh the tokens, where this storage has returned them to be refreshed."""
-        await database_sync_to_async(self._end_refresh)()
-
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         if self._server.client_id:  # registered by hand
             secret = settings.MODEL_KEYS.get(self._server.api_key_env, self._server.url)
@@ -190,7 +186,8 @@ class Storage:
                 stored["refresh"] = {"by": self._id, "until": time.time() + REFRESH_WITHIN_S}
             return stored
 
-    def _end_refresh(self) -> None:
+    def end_refresh(self) -> None:
+        """Let others refresh the tokens, where this storage has returned them to be refreshed."""
         with self._row() as stored:
             if stored.get("refresh") and stored["refresh"]["by"] == self._id:
                 stored["refresh"] = None
