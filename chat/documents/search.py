@@ -49,7 +49,7 @@ def read_passages(url: str, reader: Reader, neighbours: int = 0) -> SearchResult
     reach = max(0, min(neighbours, MAX_NEIGHBOURS))
     around = (
         readable.filter(document=document_id)
-        .filter(ordinal__gte=passage.ordinal - reach, ordinal__lte=passage.ordinal + reach)
+        .filter(ordinal__range=(passage.ordinal - reach, passage.ordinal + reach))
         .select_related("document")
         .defer("document__sealed_content")
         .order_by("ordinal")

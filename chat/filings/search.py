@@ -88,7 +88,7 @@ def read_passages(url: str, neighbours: int = 0) -> SearchResult:
     reach = max(0, min(neighbours, MAX_NEIGHBOURS))
     around = (
         Passage.objects.filter(filing_id=passage.filing_id)
-        .filter(ordinal__gte=passage.ordinal - reach, ordinal__lte=passage.ordinal + reach)
+        .filter(ordinal__range=(passage.ordinal - reach, passage.ordinal + reach))
         .select_related("filing")
         .order_by("ordinal")
     )
