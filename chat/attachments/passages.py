@@ -13,11 +13,11 @@ from django.urls import reverse
 from chat.eventlog import attachments
 from chat.files.blocks import PAGE_BREAK
 from chat.models.passages import search_terms
+from chat.search.passage_text import LONGEST_CHARS, TARGET_CHARS
 from chat.search.ranking import Relevance
 from chat.search.search_text import query_terms
 from reasoning.citations import Source
 
-TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
 MAX_FOUND = 4  # of one search
 SEARCHED_CHARS = 2_000_000  # the newest texts; each search reads and decrypts them
 

@@ -20,7 +20,7 @@ from chat.files.blocks import PAGE_BREAK, Block, Details, RefusedFileError, join
 from chat.files.encodings import UTF_8, decode, detect_encoding
 from chat.files.images import ImageFile
 from chat.processes import FILES, MemoryLimitError, NoProcessError, RenderTimeoutError, run_in_process
-from chat.validation import trimmed
+from chat.validation import storable, trimmed
 
 PDF, RTF, EML, EPUB = "application/pdf", "application/rtf", "message/rfc822", "application/epub+zip"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -240,9 +240,8 @@ def read_blocks(media_type: str, content: bytes, max_chars: int, encoding: str =
 
 
 def storable_text(text: str) -> str:
-    """Return a text without what can't be stored: PDFs have NUL and lone surrogates."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
-    return text.encode("utf-8", "replace").decode()
+    """Return a text with plain line ends, without what can't be stored: PDFs have NUL and lone surrogates."""
+    return storable(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def cut(text: str, max_chars: int) -> FileText:
