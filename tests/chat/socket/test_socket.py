@@ -20,7 +20,7 @@ from chat.turns import queue
 from tests.chat.asking import ended, owner_of
 from tests.chat.card_samples import HOSTILE
 from tests.chat.sockets import frames_until, session_of, socket_of
-from tests.factories import PASSWORD, make_profile
+from tests.factories import PASSWORD, client_of, make_profile
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,10 +130,8 @@ async def test_sockets_close_at_once_when_their_session_or_user_ends(alice, bob,
                 alice.is_active = False
                 alice.save()
             case "password":
-                client = Client()
-                client.force_login(alice)
                 new = {"new_password1": "a quite different phrase", "new_password2": "a quite different phrase"}
-                client.post("/accounts/password/", {"old_password": PASSWORD, **new})
+                client_of(alice).post("/accounts/password/", {"old_password": PASSWORD, **new})
             case _:
                 alice.delete()
 
