@@ -167,11 +167,6 @@ def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | N
     return numbers
 
 
-def is_quoted_in(quotation: str, passage: str) -> bool:
-    """Say whether a quotation occurs in a passage word for word. Elided parts must follow one another."""
-    return occurs(readings(quotation), fold_text(passage))
-
-
 def find_quotation(quotation: str, text: str) -> tuple[int, int] | None:
     """Return where a quotation begins and ends in a text, to mark it there; None where it isn't found simply."""
     start, at = -1, 0
@@ -393,7 +388,7 @@ def readings(quotation: str) -> list[list[str]]:
 
 
 def occurs(read: Iterable[Sequence[str]], passage: str) -> bool:
-    """Say whether a folded passage has the parts of one of these readings, in their order."""
+    """Say whether a folded passage has the parts of one of these readings word for word, in their order."""
     return any(has_parts(parts, passage) for parts in read)
 
 

@@ -12,7 +12,6 @@ from reasoning.citations import (
     citation_to_json,
     count_uncited,
     find_quotation,
-    is_quoted_in,
 )
 
 PASSAGE = (
@@ -44,6 +43,10 @@ SOURCES = (source(1, PASSAGE), source(2, OTHER), source(3, "Nothing of note."))
 
 def cited(answer: str) -> list[tuple[int, str | None, bool | None]]:
     return [(one.ref, one.quote, one.verified) for one in check_citations(answer, SOURCES)]
+
+
+def is_quoted_in(quotation: str, passage: str) -> bool:
+    return any(one.verified for one in check_citations(f'"{quotation}" [1]', [source(1, passage)]))
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,14 @@ def test_markers_name_sources_by_first_appearance(answer, refs):
 )
 def test_quotation_is_found_word_for_word_or_not(quotation, is_found):
     assert is_quoted_in(quotation, PASSAGE) is is_found
+
+
+def test_row_is_quoted_with_and_without_its_separators():
+    row = "Percentage of sales | 8% |  | 8%"
+
+    assert is_quoted_in(row, row)
+    assert is_quoted_in("Percentage of sales 8% 8%", row)
+    assert not is_quoted_in("Percentage of sales 8% 5%", row)
 
 
 @pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”"])

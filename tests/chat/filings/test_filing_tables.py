@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.filings.tables import MAX_COLUMNS, Cell, align, join_figures
-from reasoning.citations import is_quoted_in
 from tests.chat.filing_samples import sections
 
 
@@ -128,14 +127,6 @@ def test_prose_laid_out_as_a_table_is_text():
     prose = "We tested how the estimate was made. " * 15
 
     assert read(table(row("How we addressed it", prose))) == [("text", "How we addressed it"), ("text", prose.strip())]
-
-
-def test_row_is_quoted_verbatim_with_and_without_its_separators():
-    passage = "\n".join(text for _kind, text in read(FINE))
-
-    assert is_quoted_in("Percentage of sales | 8% |  | 8%", passage)
-    assert is_quoted_in("Percentage of sales 8% 8%", passage)
-    assert not is_quoted_in("Percentage of sales 8% 5%", passage)
 
 
 def test_odd_spans_and_wide_tables_are_bounded():
