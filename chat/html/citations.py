@@ -22,7 +22,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from chat.html import marks
-from chat.html.links import LinkMode, check_url, link_mode, warning_url
+from chat.html.links import check_url, link_target
 from chat.html.postprocess import REL, E, append_text, parse_fragment, serialize, text_of
 from reasoning.citations import Citation, Source
 
@@ -67,9 +67,7 @@ def source_url(source: Citation | Source, quotations: Iterable[str] = ()) -> str
     """
     if source.kind == "web":
         address = check_url(source.url)
-        if address is None or not address.is_web:
-            return ""
-        return address.url if link_mode(address) is LinkMode.DIRECT else warning_url(address)
+        return link_target(address) if address and address.is_web else ""
     if not _LOCAL_URL.fullmatch(source.url):
         return ""
     page, _, fragment = source.url.partition("#")

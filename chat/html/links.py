@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import Enum
 from urllib.parse import quote, unquote
 
 from django.conf import settings
@@ -33,13 +32,6 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _FRAGMENT = re.compile(r"#[A-Za-z0-9_.~-]{1,128}")
 _MAILBOX = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?P<host>[^@]{1,253})")
 _URL_PUNCTUATION = "%/?#[]@!$&'()*+,;=:~"
-
-
-class LinkMode(Enum):
-    """What a link opens: its address, or a page that shows the address first."""
-
-    DIRECT = "direct"
-    WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +89,16 @@ def ascii_host(host: str) -> str:
     return name if len(name) <= 253 and all(map(_LABEL.fullmatch, labels)) else ""
 
 
-def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
-    """Decide what a model's link opens. ``user_text`` is what the users wrote before this answer. Product 42."""
+def link_target(address: Address, user_text: UserText = EMPTY) -> str:
+    """Return what a model's link opens: its address, or a page that shows the address first. Product 42.
+
+    ``user_text`` is what the users wrote before this answer.
+    """
     if not address.is_web:
-        return LinkMode.DIRECT
+        return address.url
+    warning_url = f"{settings.URL_PREFIX}{WARNING_PATH}?to={quote(address.url, safe='')}"
     if address.host not in safe_hosts() or address.port:
-        return LinkMode.WARNING
+        return warning_url
     path, _, fragment = address.rest.partition("#")
     path, _, query = path.partition("?")
     has_room = len(address.url) > 8 * MAX_PART_CHARS or any(
@@ -112,15 +108,10 @@ def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
     repeats_user = not user_text.contains_url(address.url) and any(
         map(user_text.shares_words_with, decodings(unquote(unquote(address.rest))))
     )
-    return LinkMode.WARNING if has_room or repeats_user else LinkMode.DIRECT
+    return warning_url if has_room or repeats_user else address.url
 
 
 def safe_hosts() -> Collection[str]:
     """Return the hosts that a link may open directly."""
     hosts: Collection[str] = settings.SAFE_LINK_HOSTS
     return hosts
-
-
-def warning_url(address: Address) -> str:
-    """Return the address of the page that shows ``address`` in full before the user opens it."""
-    return f"{settings.URL_PREFIX}{WARNING_PATH}?to={quote(address.url, safe='')}"

@@ -18,7 +18,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Operator, String, _TokenType
 
 from chat.html.link_check import EMPTY, UserText
-from chat.html.links import LinkMode, check_url, link_mode, warning_url
+from chat.html.links import check_url, link_target
 from chat.html.unfinished import HELD, TIP
 
 REL = "noopener noreferrer nofollow ugc"
@@ -104,7 +104,7 @@ def wrap(element: HtmlElement, wrapper: HtmlElement) -> None:
 
 
 def decorate(html: str, user_text: UserText = EMPTY) -> str:
-    """Return sanitized HTML with our additions. ``user_text``: see ``link_mode``."""
+    """Return sanitized HTML with our additions. ``user_text``: see ``link_target``."""
     root = parse_fragment(html)
     for element in list(root.iterdescendants()):
         if element.tag in _DIRECTED:
@@ -149,8 +149,7 @@ def decorate_link(link: HtmlElement, user_text: UserText) -> None:
             # Words of the link may name another site. Screen readers read the host; others see it on focus.
             host = gettext("%(host)s, international name") if address.is_international else "%(host)s"
             link.append(E.bdi(f" {host % {'host': address.host}}", {"class": "host", "dir": "ltr"}))
-    mode = link_mode(address, user_text)
-    link.set("href", address.url if mode is LinkMode.DIRECT else warning_url(address))
+    link.set("href", link_target(address, user_text))
     link.set("rel", REL)
     link.set("dir", "auto")
 
