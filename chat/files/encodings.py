@@ -87,7 +87,7 @@ def detect_encoding(content: bytes) -> str | None:
     encoding = stated_encoding(stated[1].decode("ascii", "ignore")) if stated else ""
     if encoding not in {"", UTF_8, WESTERN} and decode(content, encoding) is not None:
         return encoding
-    if is_western(decode(content, WESTERN)):
+    if (text := decode(content, WESTERN)) is not None and is_likely(text, WESTERN):
         return WESTERN
     if b"\x00" in content[:DETECTED_BYTES]:  # half of the bytes of Latin letters, and of blanks in other scripts
         return next((each for each in (UTF_16, UTF_16_BE) if is_plain_utf_16(content, each)), None)
@@ -129,10 +129,6 @@ def decode(content: bytes, encoding: str) -> str | None:
     text = text.removesuffix("\x1a")  # the end mark of DOS
     controls = sum(map(text.count, _CONTROLS))
     return None if controls * _CHARS_PER_CONTROL > len(text) else text
-
-
-def is_western(text: str | None) -> bool:
-    return text is not None and is_likely(text, WESTERN)
 
 
 def is_likely(text: str, encoding: str) -> bool:
