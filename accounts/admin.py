@@ -85,7 +85,7 @@ class UserForm(UserChangeForm):
 
 
 class UserPasswordForm(AdminPasswordChangeForm):
-    """Sets a password, or none; Django tells its validators of the former only."""
+    """Sets a password or removes it. Django calls the validators, which end tokens, for a new password only."""
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit)

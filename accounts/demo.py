@@ -61,9 +61,7 @@ def ensure_users() -> dict[str, User]:
 
 
 def staff_group() -> Group:
-    """Return the group of people who run the site: they see public data and manage models, filings, users and
-    the words of the site.
-    """
+    """Return the group of those who run the site: they see public data, and manage models, filings, users and texts."""
     group, _created = Group.objects.get_or_create(name="Staff")
     in_chat = Permission.objects.filter(content_type__app_label__in=("chat", "filings"))
     group.permissions.add(

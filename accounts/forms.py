@@ -55,9 +55,8 @@ class SignInForm(AuthenticationForm):
         if not name or not password:  # nothing is tried
             return super().clean()
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        # The field has normalised the name (NFKC), as the account's was. Only ASCII letters count
-        # as the same in both cases: so does the check for taken names on SQLite, and nobody can own a second account
-        # whose sign-ins reset the count of the first.
+        # The field has normalised the name (NFKC), as the account's was. Only ASCII letters are compared without case,
+        # as by SQLite in the check for existing names: so no second account's sign-ins reset the count of the first.
         name = name.encode("utf-8", "replace").lower()
         attempts = AttemptLimit("sign-in", name, address)
         # An address from which this name has signed in is spared: otherwise anybody could lock the owner out.
@@ -102,7 +101,7 @@ class SignUpForm(UserCreationForm):
         self.fields["password2"].help_text = ""
 
     def clean_username(self) -> Any:
-        # before the name is looked up: the answer says which names are taken
+        # before the name is looked up: the response reveals which names exist
         require_attempt(AttemptLimit("sign-up", self.address, allowed=SIGN_UPS_ALLOWED))
         return super().clean_username()
 

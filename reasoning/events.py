@@ -77,8 +77,8 @@ class Reasoning(BaseEvent):
     """What a model thought. ``kind`` text is a ThinkingBlock; the others are opaque and go back verbatim.
 
     A signature is what a service put on a call (``{"call_id", "extra_content"}``, or other fields) or on its message
-    (``{"message": {"reasoning_opaque"}}``). ``whole`` is false for an item of a
-    response that was cut short: no service accepts that one. Spec 001 BR-002, spec 002 decision 1.
+    (``{"message": {"reasoning_opaque"}}``). ``whole`` is false for an item of a response that was cut short: no service
+    accepts that one. Spec 001 BR-002, spec 002 decision 1.
     """
 
     type: ClassVar[str] = "reasoning"

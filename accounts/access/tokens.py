@@ -39,7 +39,7 @@ def revoke(token: AccessToken, *, by: User | None = None) -> None:
 class TokensEndWithPassword:
     """End a user's tokens when their password is changed: on the page, in the admin, and by ``changepassword``.
 
-    Of ``AUTH_PASSWORD_VALIDATORS``, which Django calls wherever a password was changed.
+    One of ``AUTH_PASSWORD_VALIDATORS``: Django calls them wherever a password is changed.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:

@@ -129,7 +129,7 @@ class McpServerAdmin(DeclaredLookupsMixin):
             address = ""
         if not address:
             return redirect("admin:chat_mcpserver_change", server.pk)
-        # Whoever comes back must have begun it.
+        # Only the session that started the sign-in may finish it.
         request.session[SIGN_IN] = [sign_in.state_of(address), server.pk]
         return HttpResponseRedirect(address)
 

@@ -78,7 +78,7 @@ class ReasoningField(forms.Field):
 
 
 def texts_of(layer: Any) -> list[str]:
-    """Return the value of each setting as it is typed; empty: not set."""
+    """Return the value of each setting as staff type it; empty: not set."""
     values = layer if isinstance(layer, dict) else {}
     return [value_text(values.get(key)) for key in SETTINGS]
 

@@ -167,7 +167,7 @@ def parse_set(words: list[str]) -> Command:
 
 
 def parse_profile(words: list[str]) -> Command:
-    # The verb in any case; the name of a profile as it is typed.
+    # The verb is compared without case, the name of a profile with it.
     match [word.lower() for word in words[:1]], words[1:]:
         case [], _rest:
             return Command("profiles")

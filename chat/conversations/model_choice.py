@@ -103,7 +103,7 @@ def resolve(
 
 
 def model_of(conversation: Conversation, profiles: Sequence[ModelProfile] | None = None) -> ModelChoice:
-    """Return the model of a conversation's next request as it is everywhere: without its instructions and tools.
+    """Return the model of a conversation's next request, without the instructions and tools of the conversation.
 
     Reads the database as ``chosen_model`` does.
     """

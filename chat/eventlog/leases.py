@@ -33,7 +33,7 @@ _START = secrets.token_hex(4)  # differs between two processes with the same PID
 
 
 class LeaseLostError(Exception):
-    """Another process has taken this turn over."""
+    """Another process runs this turn now."""
 
 
 @dataclass(slots=True)

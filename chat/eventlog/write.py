@@ -136,7 +136,7 @@ def open_turn(
     if position.has_running:
         raise TurnRunningError(str(conversation.pk))
     if position.newest:
-        branches.end_comparison(position.newest)  # who goes on without a choice keeps the answer that is shown
+        branches.end_comparison(position.newest)  # without a choice the answer that is shown stays
     if replaces:
         present = conversation.turns.filter(pk=replaces.pk, is_active=True).first()
         if present is None:

@@ -22,7 +22,7 @@ def clean_name(name: str) -> str:
     name = " ".join(_UNSAFE.sub(" ", storable(name)).split()).strip(". ") or "file"
     if len(name) <= MAX_NAME_CHARS:
         return name
-    # The end has what tells the files of a series apart, and the suffix.
+    # The end distinguishes the files of a series, and has the suffix.
     return f"{name[: MAX_NAME_CHARS - MAX_END_CHARS - 1]}…{name[-MAX_END_CHARS:]}"
 
 

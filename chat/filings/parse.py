@@ -148,7 +148,7 @@ class HtmlWalk:
         self.note_ids(element)
 
     def read_preformatted(self, element: etree._Element) -> None:
-        """Read ``pre`` as a plain text document in a filing, elsewhere as it is written."""
+        """Read ``pre`` as a plain text document in a filing, elsewhere unchanged."""
         self.end_paragraph()
         self.skip(element)
         text = "".join(str(piece) for piece in element.itertext())

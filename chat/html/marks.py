@@ -51,7 +51,7 @@ def match_mark(state: StateInline, silent: bool) -> bool:
 
 
 def leave_html_and_addresses(state: StateCore) -> None:
-    """Make text of the marks in HTML, which is shown as it is written, and in bare addresses."""
+    """Make text of the marks in HTML, which is shown literally, and in bare addresses."""
     for token in state.tokens:
         children = token.children or ()
         marks = [child for child in children if child.type == TYPE]
@@ -113,7 +113,7 @@ def places_outside_code(text: str) -> Iterator[int]:
 
 
 def replace(text: str, places: Iterable[int], function: Callable[[str], str]) -> str:
-    """Return a text with what the function makes of the marks at these places, in order, and else as it is."""
+    """Replace the marks at these places, in order, by what the function returns for them."""
     parts, end = [], 0
     for at in places:
         if mark := MARK.match(text, at):

@@ -60,7 +60,7 @@ offered = OfferedTools()
 
 @transaction.atomic
 def record_listing(server: McpServer, listing: Iterable[ListedTool]) -> None:
-    """Store what a server lists now. A tool that changed or is gone isn't offered until staff have looked at it."""
+    """Store what a server lists now. A tool that changed or is missing isn't offered until staff have checked it."""
     found: dict[str, tuple[Definition | None, str]] = {}
     names: set[str] = set()
     for tool in listing:

@@ -85,6 +85,6 @@ def _key(state: str) -> str:
 
 def _ended(task: asyncio.Task[None]) -> None:
     _tasks.discard(task)
-    # Whoever waits for it has it; later nobody does.
+    # ``begin`` has raised it, if it still waited.
     if not task.cancelled() and (error := task.exception()):
         logger.warning("not signed in to an MCP server", extra={"error": type(error).__name__})

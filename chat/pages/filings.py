@@ -48,7 +48,7 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
 
 
 def source_missing(request: HtmxHttpRequest, kind: str) -> HttpResponse:
-    """Say that a cited source is gone: on a page, or beside the answer, whose reader keeps their place."""
+    """Say that a cited source doesn't exist any more: on a page, or beside the answer."""
     if request.htmx:  # not 404, which browsers log as a fault
         return render(request, "chat/reader/_missing.html", {"text_template": f"chat/reader/_{kind}_missing.html"})
     return render(request, f"chat/reader/{kind}_missing.html", status=404)

@@ -139,7 +139,7 @@ def shared_cards(
 
 
 def as_shared(link: Share, rows: eventlog.TurnRecord) -> eventlog.TurnRecord:
-    """Return a turn as it was when the link was made; of a preview, which isn't stored, as it is."""
+    """Return a turn as it was when the link was made; of a preview, which isn't stored, its present state."""
     return eventlog.as_it_was(rows, link.created_at) if link.created_at else rows
 
 

@@ -35,7 +35,6 @@ TYPES = {
     "text/markdown": MARKDOWN,
     "application/pdf": PDF,
 }
-# What browsers read in place of these.
 MAX_CHARS = 500_000
 MAX_TITLE_CHARS, SNIPPET_CHARS = 120, 240
 _NOT_IN_A_HEADER = re.compile(r"[^ -'*-~]+")  # nor brackets, which end a comment

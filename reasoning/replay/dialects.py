@@ -34,7 +34,7 @@ class IdRule:
 
 # Mistral's: an id that fits it is accepted everywhere.
 STRICTEST_IDS = IdRule(9, is_exact=True, others="")
-# A model of these reads its own ids (functions.search:0), or the service keeps a signature in them.
+# These models read their own ids (functions.search:0), or the service has put a signature into them.
 _ANY_ID = IdRule(10_000, others="".join(map(chr, range(32, 127))))
 
 

@@ -179,8 +179,6 @@ class _TurnReader:
         if event.step is not None:
             return event.step
         current = self._by_index.get(self._index, HistoryStep())
-        # Each response thinks first: in rows without a step index, thinking after an answer or a call begins another
-        # one.
         thinks_again = isinstance(event, Reasoning) and event.kind == "text" and (current.calls or current.messages)
         return self._index + 1 if self._follows_result or thinks_again else self._index
 

@@ -77,7 +77,7 @@ def entry_tokens(entries: Sequence[Any]) -> int:
     """Estimate messages or input items, generously; ciphertext by what it encrypts, not by its length; images flat."""
     if not entries:
         return 0
-    # Ciphertext is base64 with a header of about 650 bytes; what it encrypts counts, not its length.
+    # Ciphertext is base64 with a header of about 650 bytes.
     ciphertexts: list[str] = []
     bare, images = without_images(entries)
     text = json.dumps([without_ciphertext(entry, ciphertexts) for entry in bare], ensure_ascii=False)
@@ -99,7 +99,6 @@ def estimate_tokens(text: str) -> int:
 
 def text_tokens(text: str) -> int:
     """Estimate a text as ``estimate_tokens`` does, but each wide character (Chinese, Japanese, Korean) as one token."""
-    # Chinese, Japanese and Korean have about one character to a token.
     narrow = text if text.isascii() else _WIDE.sub("", text)
     return estimate_tokens(narrow) + len(text) - len(narrow)
 

@@ -18,8 +18,8 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
 _LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
-# What JSON writes in another way than Python and JavaScript; its own strings are passed over. A string that nobody
-# closes goes to the end: else each quote in it would be tried as the beginning of another, at a square cost.
+# What JSON writes in another way than Python and JavaScript; its own strings are passed over. A string that is not
+# closed ends with the text: else each quote in it would be tried as the beginning of another, in quadratic time.
 _LITERAL_TOKEN = re.compile(
     r"'(?P<quoted>(?:[^'\\]|\\.)*+)(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
     r"|(?P<key>[A-Za-z_]\w*+)(?=\s*+:)|[A-Za-z_]\w*+|,(?=\s*+[}\]])",

@@ -90,7 +90,7 @@ FRAGMENTS: tuple[tuple[FinishReason, str, tuple[str, ...]], ...] = (
     ),
 )
 _FRAGMENTS = tuple((reason, re.compile(pattern)) for reason, pattern, _examples in FRAGMENTS)
-# A response that goes on says so with each chunk.
+# A response that continues says so with each chunk.
 _GOES_ON = re.compile(r"^unfinish|progress|continu|pending|generating|running|streaming|ongoing")
 _NOT_ENDED = re.compile(rf"^not|partial|{_GOES_ON.pattern}")  # also of what ended in its way: "not_truncated"
 

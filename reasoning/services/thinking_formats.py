@@ -332,7 +332,7 @@ TEMPLATE_MARKS: Mapping[str, tuple[str, ...]] = {
     "ERNIE": ("<|end_of_sentence|>",),
 }
 LEFTOVERS = tuple(dict.fromkeys(mark for marks in TEMPLATE_MARKS.values() for mark in marks))
-# Who speaks next stands behind the mark that begins a turn, as a word.
+# The mark that begins a turn is followed by a role, as a word.
 TURN_MARKS = frozenset(
     """<|im_start|> <|start_header_id|> <|header_start|> <start_of_turn> <|turn> <|start_of_role|> <|im_user|>
     <|im_assistant|> <|im_system|> ]~b]""".split()

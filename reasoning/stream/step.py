@@ -65,7 +65,7 @@ class StepOutcome:
 class StepMachine:
     """Feed it the deltas of one response, then end it. ``TurnMachine.begin_step`` makes one.
 
-    Once the room of the turn is used up nothing more is taken in: the stream is to be closed, and the step ended as
+    Once the room of the turn is used up nothing more is accepted: the caller closes the stream, and ends the step as
     partial.
     """
 
@@ -297,7 +297,7 @@ class StepMachine:
     def _remove_repeats(self) -> str:
         """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22.
 
-        Return the thinking as it is stored.
+        Return the thinking that is stored.
         """
         scratchpad = self._turn.scratchpad
         # Only now: a model writes its notes behind the answer.

@@ -38,7 +38,7 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
 
 
 def header_of(message: EmailMessage, name: str) -> str:
-    """Return a header; as it is written where it is so broken that the library raises anything."""
+    """Return a header; its raw text where it is so broken that the library raises anything."""
     try:
         return str(message[name] or "")
     except Exception:  # noqa: BLE001 - IndexError of an open quotation mark, AttributeError of a lone colon, and others

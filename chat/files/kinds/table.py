@@ -23,7 +23,7 @@ def read(content: str, details: Details) -> Iterator[Block]:
     if stated := _SEPARATOR.match(content.replace("\r\n", "\n", 1)):
         delimiter = stated[1]
         content = content.partition("\n")[2]
-    # Its quotation marks are not guessed: apostrophes would be taken for them.
+    # The sniffer's quotation mark is not used: it mistakes apostrophes for one.
     for cells in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, skipinitialspace=blank):
         if found := row(cells):
             yield found

@@ -15,7 +15,7 @@ import openpyxl
 from chat.files.blocks import Block, Details, row
 from chat.files.kinds.archive import open_archive
 
-MAX_GAP = 200  # empty cells of a row that are kept, so that each value stays in its column
+MAX_GAP = 200  # empty cells that a row may have beyond its values; of more only the values are read
 _NO_VALUE = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")  # of a formula, which its program did not compute
 MAX_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim to have more
 
@@ -39,7 +39,7 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
             for cells, sources in zip(sheet.iter_rows(max_row=MAX_ROWS), written, strict=False):
                 values = [shown(cell) or shown(source) for cell, source in zip_longest(cells, sources)]
                 filled = [value for value in values if value]
-                # A cell far away must not cost those between.
+                # One value in a remote column must not add thousands of empty cells.
                 if found := row(values if len(values) - len(filled) <= MAX_GAP + len(filled) else filled):
                     yield found
 

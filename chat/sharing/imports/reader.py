@@ -1,7 +1,7 @@
 """What reads uploaded exports: a process with limits of time and memory, at a lower priority than the server.
 
-It knows no secret and no database. For each conversation it sends what it found, and reads its texts only when it is
-told that they are wanted: cleaning answers takes nearly all the time.
+It knows no secret and no database. For each conversation it sends what it found, and reads its texts only when the
+server asks for them: cleaning answers takes nearly all the time.
 """
 
 from __future__ import annotations
