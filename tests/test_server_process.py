@@ -12,6 +12,13 @@ import pytest_asyncio
 
 from tests.server import PASSWORD, ROOT, environment_in, running_server, stop
 
+SERVE = ("-m", "config.serve")
+
+
+def run(*command: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, *command)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
@@ -119,10 +126,7 @@ async def test_huge_message_is_refused_and_the_socket_stays_open(server, http):
 def test_port_in_use_is_one_error_line(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         port = str(occupied.getsockname()[1])
-        command = [sys.executable, "-m", "config.serve"]
-        done = subprocess.run(  # noqa: S603
-            command, cwd=ROOT, env=environment_in(tmp_path, PORT=port), capture_output=True, text=True, check=False
-        )
+        done = run(*SERVE, environment=environment_in(tmp_path, PORT=port))
 
     assert done.returncode == 1
     assert done.stdout == ""
@@ -132,10 +136,7 @@ def test_port_in_use_is_one_error_line(tmp_path):
 
 @pytest.mark.slow
 def test_server_without_content_keys_does_not_start(tmp_path):
-    command = [sys.executable, "-m", "config.serve"]
-    done = subprocess.run(  # noqa: S603
-        command, cwd=ROOT, env=environment_in(tmp_path, CONTENT_KEYS=""), capture_output=True, text=True, check=False
-    )
+    done = run(*SERVE, environment=environment_in(tmp_path, CONTENT_KEYS=""))
 
     assert done.returncode == 2
     assert done.stderr.startswith("CONTENT_KEYS: ")
@@ -144,14 +145,7 @@ def test_server_without_content_keys_does_not_start(tmp_path):
 
 @pytest.mark.slow
 def test_second_server_on_one_sqlite_file_is_one_error_line(server):
-    done = subprocess.run(
-        [sys.executable, "-m", "config.serve"],
-        cwd=ROOT,
-        env=dict(server.environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(*SERVE, environment=dict(server.environment))
 
     assert done.returncode == 1
     assert done.stdout == ""
@@ -163,17 +157,15 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server):
 @pytest.mark.parametrize(
     ("command", "content"),
     [
-        (("-m", "config.serve"), b"no database " * 1000),
-        pytest.param(("manage.py", "migrate"), b"no database " * 1000, marks=pytest.mark.slow),
-        pytest.param(("-m", "config.serve"), b"", marks=pytest.mark.slow, id="not migrated"),
+        (SERVE, b"no database " * 1000),
+        (("manage.py", "migrate"), b"no database " * 1000),
+        pytest.param(SERVE, b"", id="not migrated"),
     ],
 )
 def test_unusable_database_is_one_error_line(tmp_path, command, content):
     environment = environment_in(tmp_path)
     (tmp_path / "legible.sqlite3").write_bytes(content)
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run(*command, environment=environment)
 
     assert done.returncode == 1
     assert done.stderr.startswith("The database cannot be used: ")
