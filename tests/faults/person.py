@@ -14,18 +14,15 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.contrib import auth  # noqa: PLC0415 - needs the set-up above
-    from django.contrib.sessions.backends.db import SessionStore  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
+    from django.test import Client  # noqa: PLC0415
 
     call_command("migrate", "--no-input", "--verbosity", "0")
     person = auth.get_user_model().objects.create_user("alice")
-    session = SessionStore()
-    session[auth.SESSION_KEY] = str(person.pk)
-    session[auth.BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    session[auth.HASH_SESSION_KEY] = person.get_session_auth_hash()
-    session.create()
+    client = Client()
+    client.force_login(person)
     made = [str(person.conversations.create().pk) for _ in range(int(sys.argv[1]))]
-    json.dump({"session": session.session_key, "conversations": made}, sys.stdout)
+    json.dump({"session": client.session.session_key, "conversations": made}, sys.stdout)
 
 
 if __name__ == "__main__":
