@@ -30,8 +30,9 @@ class SignInMiddleware(LoginRequiredMiddleware):
 
     def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., Any]) -> HttpResponseRedirect:
         htmx = cast("HtmxHttpRequest", request).htmx
-        if not htmx:
+        if not htmx and request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        page = htmx.current_url_abs_path or "/"
-        url = redirect_to_login(page, self.get_login_url(view_func)).url
-        return HttpResponseClientRedirect(url)  # type: ignore[return-value]  # Django's stubs name one class
+        # The address of a form may have no page: who signs in returns to the page that has the form.
+        page = htmx.current_url_abs_path if htmx else request.headers.get("Referer")
+        response = redirect_to_login(page or "/", self.get_login_url(view_func))
+        return HttpResponseClientRedirect(response.url) if htmx else response  # type: ignore[return-value]  # Django's stubs name one class

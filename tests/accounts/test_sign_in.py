@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from uuid import uuid4
 
 import pytest
 import redis
@@ -178,6 +179,18 @@ def test_part_of_a_page_without_a_session_sends_the_whole_page_to_the_sign_in(cl
 
     assert (answer.status_code, answer["HX-Redirect"]) == (200, "/accounts/login/?next=/chats/%3Fq%3Da")
     assert answer.content == b""
+
+
+@pytest.mark.parametrize("name", ["messages", "stop"])
+def test_form_without_a_session_leads_back_to_its_page(client, alice, name):
+    chat = f"/chats/{uuid4()}/"
+    headers = {"Referer": f"http://testserver{chat}"}
+
+    answer = client.post(f"{chat}{name}/", {"text": "Why?"}, headers=headers)
+    signed_in = client.post(answer["Location"], {"username": "alice", "password": PASSWORD})
+
+    assert answer["Location"].startswith(SIGN_IN)
+    assert signed_in["Location"] == headers["Referer"]
 
 
 def test_sign_in_needs_a_csrf_token(alice):
