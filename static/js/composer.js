@@ -95,7 +95,9 @@ const attachPicked = async ({ target }) => {
 
 const attachPasted = (event) => {
   const { files, types } = event.clipboardData;
-  if (!files.length || types.includes("text/plain")) return; // a picture of copied cells is not what was copied
+  // A picture of copied cells is not what was copied. The Finder of macOS adds to a file its name, as plain text alone.
+  const isText = types.includes("text/plain") && ["text/html", "text/rtf"].some((type) => types.includes(type));
+  if (!files.length || isText) return;
   event.preventDefault();
   attach([...files]); // later the event has none
 };
@@ -125,7 +127,7 @@ if (composer?.elements.files) {
   composer.elements.files.addEventListener("change", attachPicked);
   textarea.addEventListener("paste", attachPasted);
   attached.addEventListener("htmx:beforeSwap", () => textarea.focus()); // else it is lost with its button
-  acceptDrops(document.getElementById("chat"));
+  acceptDrops(document.documentElement); // beside the chat, too: the browser would leave the page and open the file
 }
 
 // What has the focus is scrolled clear of the bar, however much is in it, and of the button above it.
@@ -251,7 +253,7 @@ const readStored = () => {
 };
 
 const warnBeforeLoss = (event) => {
-  if ([...messages.values()].some(({ isStored }) => !isStored)) event.preventDefault();
+  if (isUploading() || [...messages.values()].some(({ isStored }) => !isStored)) event.preventDefault();
 };
 
 const draw = ({ id, text, names }) => {
@@ -419,7 +421,8 @@ document.addEventListener("keydown", ({ key, shiftKey }) => {
 
 // Editing a question or a queued message in place, and stepping between its versions (branches).
 
-// What is typed there is a draft too, by the address of the form; after a reload its form is opened again.
+// What is typed there is a draft too, by the address of the form; after a reload its form is opened again. Where the message
+// can't be edited any more, it goes to the composer.
 const editKey = (form) => `${draftKey}#${form.getAttribute("action")}`;
 
 const storeEdit = ({ form, value }) => {
@@ -433,8 +436,16 @@ const storeEdit = ({ form, value }) => {
 const forgetEdit = (form) => sessionStorage.removeItem(editKey(form));
 
 document.addEventListener("DOMContentLoaded", () => {
-  for (const link of document.querySelectorAll("[data-edit]")) {
-    if (sessionStorage.getItem(`${draftKey}#${link.getAttribute("href")}`) !== null) link.click();
+  for (const [key, typed] of Object.entries(sessionStorage)) {
+    const [page, url] = key.split("#");
+    if (!url || page !== draftKey) continue;
+    const link = document.querySelector(`[data-edit][href="${CSS.escape(url)}"]`);
+    if (link) {
+      link.click();
+      continue;
+    }
+    if (!isShown(typed)) fire("legible:draft", typed);
+    sessionStorage.removeItem(key);
   }
 });
 

@@ -1,9 +1,10 @@
 """Files in the composer: picked, pasted, dropped, removed, refused in words, sent, and there after a reload."""
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, expect
+from playwright.sync_api import FilePayload, Locator, Route, expect
 
 from tests.browser.people import Person
+from tests.browser.watching import wait_until
 from tests.chat.attached import PNG, REPORT, make_pdf
 
 TEXT = FilePayload(name="report.txt", mimeType="text/plain", buffer=REPORT.encode())
@@ -69,6 +70,52 @@ def test_file_that_no_script_can_upload_is_refused_in_words(visit, offline):
     demo.page.get_by_label("Attach files").set_input_files([TEXT])
 
     expect(demo.page.get_by_role("alert").filter(has_text="report.txt: could not be uploaded")).to_be_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("product 44")
+def test_page_asks_before_it_is_left_while_a_file_is_uploaded(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+    held: list[Route] = []
+    demo.page.route("**/attachments/", lambda route: held.append(route))
+    demo.composer.click()  # of a page that nobody has used browsers ask nothing
+    demo.page.get_by_label("Attach files").set_input_files([TEXT])
+    wait_until(demo.page, lambda: bool(held))
+
+    with demo.page.expect_event("dialog") as asked:
+        demo.page.once("dialog", lambda dialog: dialog.dismiss())
+        demo.page.evaluate("location.assign('/projects/')")
+    assert asked.value.type == "beforeunload"
+    held[0].continue_()
+
+    expect(chips(demo).get_by_role("link", name="report.txt")).to_be_visible()
+    demo.open("/projects/")  # nothing asks any more
+    expect(demo.page.get_by_role("heading", name="Projects")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_copied_file_is_attached_and_of_copied_cells_the_text_is_pasted(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+
+    for name, formats in (("cells.png", ["text/plain", "text/html"]), ("copied.png", ["text/plain"])):
+        copied = demo.page.evaluate_handle(DATA_TRANSFER, ["image/png", name, list(PNG)])
+        copied.evaluate("(copied, formats) => formats.forEach((type) => copied.setData(type, 'copied.png'))", formats)
+        demo.composer.evaluate(PASTE, copied)
+
+    expect(chips(demo).get_by_role("link")).to_have_text(["copied.png"])
+
+
+@pytest.mark.slow
+def test_file_that_is_dropped_beside_the_chat_is_attached(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+    file = demo.page.evaluate_handle(DATA_TRANSFER, ["text/plain", "report.txt", list(REPORT.encode())])
+
+    demo.page.locator("#side").dispatch_event("drop", {"dataTransfer": file})
+
+    expect(chips(demo).get_by_role("link", name="report.txt")).to_be_visible()
 
 
 @pytest.mark.slow

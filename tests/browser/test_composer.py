@@ -72,6 +72,29 @@ def test_queued_messages_are_edited_removed_and_sent_after_stop(visit, connected
 
 
 @pytest.mark.slow
+@pytest.mark.spec("product 44")
+def test_edit_of_a_queued_message_that_was_sent_meanwhile_is_in_the_composer_after_a_reload(visit, connected, model):
+    model.script([reply(says(opening(), "One. "), waits("rest"), says("Two.")), plain("Three.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("First?").streams()
+    sends(demo, "Second?")
+    demo.page.locator("#queue").get_by_role("link", name="Edit").click()
+    edited = demo.page.get_by_role("textbox", name="Queued message")
+    expect(edited).to_be_focused()
+    edited.fill("Second, in more words?")
+    chat = demo.page.url
+    demo.open("/projects/")
+    model.release("rest")
+    model.wait_for(ended=2)
+
+    for _time in ("first", "second"):
+        demo.open(chat)
+        expect(demo.page.locator("#messages [data-role=user] p")).to_have_text(["First?", "Second?"])
+        expect(demo.composer).to_have_value("Second, in more words?")
+
+
+@pytest.mark.slow
 def test_unfit_message_is_not_sent_and_a_refused_one_returns_above_what_was_typed_since(visit, serve):
     demo = visit(serve(MESSAGE_MAX_CHARS="40"))
     wire = Wire(demo.context)
