@@ -28,19 +28,30 @@ const request = async (url, options) => {
 
 const parse = async (response) => new DOMParser().parseFromString(await response.text(), "text/html");
 
-// A card stays while a person writes in it: edits its question, or answers a call that still waits.
+// A card stays while it is the same, with the focus and what is selected or written in it, and while a person edits its
+// question or answers a call that still waits.
 
 const keyOf = (card) => card.id || card.dataset.clientId;
+
+const lastRead = new Map(); // key -> HTML of the card as the page was last read: scripts have changed it since
+
+const isUnchanged = (wanted) => {
+  const html = wanted.outerHTML.replace(/(?<=name="csrfmiddlewaretoken" value=")\w+/g, ""); // another one in each response
+  const isSame = lastRead.get(keyOf(wanted)) === html;
+  lastRead.set(keyOf(wanted), html);
+  return isSame;
+};
 
 const isWrittenIn = (card, wanted) =>
   card.querySelector("[data-edit-form]") !== null ||
   [...card.querySelectorAll("[data-approval]")].some(({ id }) => wanted.querySelector(`#${CSS.escape(id)}`));
 
 const replaceCards = (own, wanted) => {
+  const unchanged = new Set([...wanted.children].filter(isUnchanged));
   const stays = new Map(); // by the card that would replace it
   for (const card of own.children) {
     const next = [...wanted.children].find((other) => keyOf(other) && keyOf(other) === keyOf(card));
-    if (next && isWrittenIn(card, next)) stays.set(next, card);
+    if (next && (unchanged.has(next) || isWrittenIn(card, next))) stays.set(next, card);
   }
   const left = new Set(stays.values());
   [...own.childNodes].filter((node) => !left.has(node)).forEach((node) => node.remove());

@@ -267,6 +267,31 @@ def test_edit_is_left_alone_while_a_page_without_socket_reads_answers(stage, mod
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [socket_refused], indirect=True)
+def test_focus_and_note_stay_in_a_card_while_a_page_without_socket_reads_answers(stage, model):
+    model.script([plain("One."), reply(says(opening(), "Two "), waits("rest"), says("and three."))])
+    socket_refused(stage)
+    first = stage.demo.answer(0).ends().root
+    first.get_by_role("button", name="Bad answer").click()
+    note = first.get_by_role("textbox", name="Note")
+    expect(note).to_be_visible()
+    stage.demo.asks("Second?")
+    expect(stage.demo.answer(1).answer).to_contain_text("Two")
+    expect(note).to_be_hidden()  # the card came again, with the opinion
+    first.get_by_text("What was wrong?").click()
+    note.fill("It is too short")
+
+    for _read in range(2):  # the second begins after the first was shown
+        with stage.page.expect_response(lambda response: response.url == stage.page.url and response.ok):
+            pass
+
+    expect(note).to_be_focused()
+    expect(note).to_have_value("It is too short")
+    model.release("rest")
+    expect(stage.demo.answer(1).ends().answer).to_have_text("Two and three.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [socket_refused], indirect=True)
 def test_answer_is_stopped_without_socket_after_the_server_was_away(stage, model):
     model.script([reply(says(opening(), "It begins. "), waits("never"))])
     socket_refused(stage)
