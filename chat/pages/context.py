@@ -123,6 +123,7 @@ def template_context(page: ConversationPage, live: TurnState | None, beside: Tur
         "newest_url": page.conversation.get_absolute_url() if page.window.before else "",
         "queued": page.waiting,
         "running": live is not None or beside is not None,
+        "waits_for_user": any(turn is not None and turn.approval is not None for turn in (live, beside)),
         "sees": page.sees,
         "scratchpad_on": page.sees.scratchpad,
         "context": page.context,

@@ -68,6 +68,21 @@ def test_panel_is_left_alone_while_a_page_without_socket_reads_answers(visit, ga
 
 
 @pytest.mark.slow
+def test_page_without_script_is_left_alone_while_a_call_waits(visit, gated, model):
+    model.script([reply(*SEARCH), plain("Found.")])
+    demo = visit(gated, java_script_enabled=False)
+    demo.starts_chat()
+    demo.writes("What do the covenants say?")
+    demo.submits(demo.send_button)
+    expect(demo.page.locator(PANEL)).to_be_visible()  # the page loads itself again until it is there
+
+    expect(demo.page.locator("meta[http-equiv=refresh]")).to_have_count(0)
+    demo.submits(demo.page.get_by_role("button", name="Allow", exact=True))
+
+    expect(demo.page.locator("[data-answer]")).to_have_text(["Found."])
+
+
+@pytest.mark.slow
 @pytest.mark.spec("product 48")
 def test_call_waits_on_while_its_server_is_killed_and_started_again(visit, own_site, model):
     site = own_site(
