@@ -9,7 +9,7 @@ from itertools import islice
 from reasoning.redaction.allowlist import is_expression, is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Rule, Span, Trigger
-from reasoning.redaction.rules.prose import PASSWORD_NAME
+from reasoning.redaction.rules.prose import PASSWORD_NAME, accepts_digits
 from reasoning.redaction.values import NEXT_NAME, WEAK_MIN_CHARS, is_mixed, is_number_like, is_random, is_word, wordset
 
 _RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
@@ -116,6 +116,8 @@ def find_secret_cells(text: str, start: int) -> Iterator[Span]:
         kind = classify(name)
         if kind is KeyKind.SECRET and PASSWORD_NAME.search(name):
             return "password"
+        if kind is KeyKind.SECRET and accepts_digits(name):
+            return "digits"
         return kind if kind in (KeyKind.SECRET, KeyKind.WEAK) else ""
 
     return (Span(first, end) for first, end, _kind in find_in_tables(text, start, kind_of_column, is_secret_cell))
@@ -128,6 +130,8 @@ def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
         return kind != KeyKind.WEAK
     if " " in value or "[redacted" in value:
         return False
+    if kind == "digits" and value.isdigit():
+        return len(value) >= 4
     if is_word(value) or is_number_like(value) or is_expression(value):
         return False
     if NEXT_NAME.match(value) and not (is_framed and kind == "password"):
