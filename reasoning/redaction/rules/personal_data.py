@@ -9,11 +9,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from string import ascii_uppercase, digits
 from typing import Final, NamedTuple
 
 from stdnum import iban, luhn
+from stdnum.ar import cuit
+from stdnum.be import nn as rijksregister
+from stdnum.ch import ssn as ahv
+from stdnum.cl import rut
+from stdnum.cn import ric
+from stdnum.cz import rc as rodne_cislo
+from stdnum.es import nie
+from stdnum.fi import hetu
+from stdnum.kr import rrn
+from stdnum.lv import pvn as personas_kods
+from stdnum.mx import curp
+from stdnum.my import nric as mykad
+from stdnum.pk import cnic
+from stdnum.se import personnummer
+from stdnum.th import pin as thai_pin
 
 from reasoning.redaction.rules import Rule, Span, Trigger, pattern_rule
 from reasoning.redaction.rules.tables import HAS_ROWS, find_in_tables, table_window
@@ -33,6 +48,7 @@ _CARD_ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6011\d{12}"
     r"|64[4-9]\d{13}|65\d{14}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14,17}"
 )
+_BLANK = r"(?:[ +]|%20)"  # in the query of an address, too
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 
@@ -44,13 +60,109 @@ _SIGNS = r"[^A-Za-z0-9\n\[]{0,8}?(?:value[^A-Za-z0-9\n\[]{0,4})?"
 
 
 def spellings(text: str) -> frozenset[str]:
-    """Return the words of ``text``, and those with accents without them, too."""
+    """Return the words of ``text``, and how they are written without accents and umlauts."""
     bare = "".join(char for char in unicodedata.normalize("NFD", text) if not "\u0300" <= char <= "\u036f")
-    return wordset(unicodedata.normalize("NFC", f"{text} {bare}"))
+    german = text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss")
+    return wordset(unicodedata.normalize("NFC", f"{text} {bare} {german}"))
 
 
+# With what an address begins: capitals, or words for streets and places in small letters.
+_CAPITALS = "A-ZÀ-ÖØ-ÞĆČĎĐĘĚĞİĽŁŃŇŐŒŘŚŠŞŤŮŰŹŻŽΑ-ΩА-ЯЁЄІЇ"
+_STREET = (
+    "(?:ul|al|pl|os|ул|г|д|с|п|р|клх|ст|пер|пр|просп|ш|наб|пос|дер|к)\\.|клх|plac|aleja|osiedle|ulica|rue|avenue|boulevard|chemin"
+    "|allée|place|impasse|route|quai|calle|avenida|plaza|paseo|viale|piazza|corso|rua|travessa|praça|улица|ulice"
+)
 # Between the label of an address and the address.
 _ARE = "is|ist|lautet|est le|est au|est|es|è|é|är|er|to|der|au|in"
+
+
+_OF = "of|for|von|de|du|des|der|del|della|di|da|do|van"  # between a label and whose it is
+
+
+class Layout(NamedTuple):
+    """A ``pattern`` that only numbers of persons have, and what else is true of them; they need no label."""
+
+    name: str
+    pattern: str
+    examples: tuple[str, str]
+    is_valid: Callable[[str], object] = bool
+
+
+LAYOUTS: Final = (
+    Layout("CPF", r"\d{3}\.\d{3}\.\d{3}-\d{2}", ("{} confirmed\t123.456.789-09", "123.456.789-0, 11.222.333/0001-81")),
+    Layout(
+        "codice fiscale",
+        r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]",
+        ("({})\tRSSMRA85T10A562S", "AAPL260116C00250000"),
+    ),
+    Layout(
+        "national insurance number",
+        r"[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D]",
+        ("({})\tAB 12 34 56 C", "QQ 12 34 56 E"),
+    ),
+    Layout("AHV number", r"756\.\d{4}\.\d{4}\.\d{2}", ("({})\t756.9217.0769.85", "756.9217.0769.84"), ahv.is_valid),
+    Layout(
+        "rijksregisternummer",
+        r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d",
+        ("({})\t85.07.30-033.28", "85.07.30-033.29"),
+        rijksregister.is_valid,
+    ),
+    Layout(
+        "personnummer",
+        r"(?:19|20)?\d{6}[\-+]\d{4}",
+        ("({})\t880320-0016", "880320-0018, 556036-0793"),
+        personnummer.is_valid,
+    ),
+    Layout(
+        "henkilötunnus",
+        r"\d{6}[\-+A]\d{3}[0-9A-FHJ-NPR-Y]",
+        ("({})\t131052-308T", "131052-308U"),
+        hetu.is_valid,
+    ),
+    Layout(
+        "resident registration number",
+        r"\d{6}-[1-8]\d{6}",
+        ("({})\t971013-2019903", "971013-2019904"),
+        rrn.is_valid,
+    ),
+    Layout("CNIC", r"\d{5}-\d{7}-\d", ("({})\t34201-0891231-8", "94201-0891231-8"), cnic.is_valid),
+    Layout("Emirates ID", r"784-(?:19|20)\d\d-\d{7}-\d", ("({})\t784-1984-1234567-3", "784-1884-1234567-3")),
+    Layout("MyKad", r"\d{6}-\d\d-\d{4}", ("({})\t770305-02-1234", "771305-02-1234"), mykad.is_valid),
+    Layout(
+        "Thai identity number",
+        r"\d-\d{4}-\d{5}-\d\d-\d",
+        ("({})\t1-2345-45678-78-1", "1-2345-45678-78-2"),
+        thai_pin.is_valid,
+    ),
+    Layout("SNILS", r"\d{3}-\d{3}-\d{3} \d\d", ("({})\t112-233-445 95", "112-233-445 items")),
+    Layout(  # from fifty millions on they are companies'
+        "RUT",
+        r"(?:[1-4]?\d)\.\d{3}\.\d{3}-[\dkK]",
+        ("({})\t12.531.909-2", "12.531.909-3, 76.086.428-5"),
+        rut.is_valid,
+    ),
+    Layout("CUIL", r"2[03457]-\d{8}-\d", ("({})\t20-26756539-3", "20-26756539-4, 30-70308853-4"), cuit.is_valid),
+    Layout(
+        "CURP",
+        r"[A-Z]{4}\d{6}[HMX][A-Z]{5}[A-Z\d]\d",
+        ("({})\tBOXW310820HNERXN09", "BOXW310820HNERXN08"),
+        curp.is_valid,
+    ),
+    Layout(
+        "Chinese identity number",
+        r"[1-9]\d{5}(?:19|20)\d{9}[\dX]",
+        ("({})\t360426199101010071", "360426199101010072"),
+        ric.is_valid,
+    ),
+    Layout("NIE", r"[XYZ]\d{7}[A-Z]", ("({})\tX2482300W", "X2482300A"), nie.is_valid),
+    Layout("rodné číslo", r"\d{6}/\d{3,4}", ("({})\t710319/2745", "710319/2746"), rodne_cislo.is_valid),
+    Layout("personas kods", r"\d{6}-\d{5}", ("({})\t161175-19997", "161175-19998"), personas_kods.is_valid),
+    Layout(
+        "Medicare beneficiary identifier",
+        r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-[AC-HJKMNP-RT-Y]{2}\d\d",
+        ("({})\t1EG4-TE5-MK73", "1EG4-TES-MK73"),
+    ),
+)
 
 
 class Label(NamedTuple):
@@ -72,27 +184,51 @@ LABELS: Final = {
         spellings(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
             " personalausweis driver_license drivers_license driver's_license driver's_licence driving_licence"
-            " driving_license nhs medicare patient_id medical_record medical_record_number personal_number mrn dni"
+            " driving_license nhs medicare patient_id medical_record medical_record_number"
+            " personal_number mrn dni"
             " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steueridentifikationsnummer"
             " führerschein rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id"
             " sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card id_number"
             " identity_number personal_id tax_identification insee versichertennummer versicherungsnummer"
             " krankenkassennummer krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number"
             " resident_registration rijksregisternummer burgerservicenummer registre_national fødselsnummer"
-            " fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer sofinummer"
+            " fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer"
+            " sofinummer"
             " rijbewijs rijbewijsnummer polisnummer verzekerdennummer person_nr samordningsnummer"
-            " organisationsnummer id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
+            " id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
             " carteira_de_identidade identidade emirates_id numéro_fiscal référence_fiscale contribuinte"
-            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria cartão_sus"
-            " saúde health_card health_insurance medicare_card member_id individual_healthcare permis_de_conduire"
+            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria"
+            " cartão_sus"
+            " saúde health_card health_insurance medicare_card member_id individual_healthcare"
+            " permis_de_conduire"
             " permiso_de_conducir patente driver_licence drivers_licence prawo_jazdy dowód_osobisty dowodu"
             " dowodu_osobistego unique_taxpayer permanent_account kimlik numéro_national numéro_avs pasep"
-            " krankenversichertennummer инн снилс паспорт паспорта cnpj idnr insurance_policy 身份证 社保 社会保障"
+            " krankenversichertennummer инн снилс паспорт паспорта idnr insurance_policy 身份证 社保 社会保障"
             " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
-            " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS RSIN NIP REGON GSTIN UAN ABN"
+            " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS NIP UAN"
             " IHI OHIP NSS AVS NIS SPI RG SA_ID btw_nummer الهوية القومي"
+            " identidad identifikationsnummer sv_nr id_no паспорт_серия shenfenzheng chi_number"
+            " nhi_number NHI ird_number IRD sss_number philsys C.I C.C A.K P.K CURP CUIL DNI pps_number pps_no ppsn"
+            " PPS hkid mykad"
+            " kad_pengenalan ic_number ic_no no_kp no_ktp KTP NIK cnic CNIC iqama الإقامة البطاقة citizen_id"
+            " national_register national_identification cédula cédula_de_identidad cédula_de_ciudadanía"
+            " cuil cuit_cuil"
+            " RUT rodné_číslo RČ személyi_szám személyi_számom személyi_azonosító taj_szám TAJ taj_számom"
+            " CNP CNP-ul"
+            " cod_numeric_personal ЕГН EGN OIB osobni_identifikacijski isikukood asmens_kodas"
+            " personas_kods ΑΜΚΑ AMKA"
+            " ΑΦΜ AFM tckn SNILS INN РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन"
+            " pan_card"
+            " เลขประจำตัวประชาชน บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND"
+            " BVN EHIC"
+            " european_health_insurance medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
+            " henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
+            " driver_number"
+            " dl_number dl_no permis numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호 jumin"
+            " загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
         ),
-        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
+        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./+]|%20|%2F)?[A-Z0-9]){4,24}"
+        r"(?:\(\d\)|%28\d%29)?(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
         min_digits=2,
     ),
@@ -111,7 +247,8 @@ LABELS: Final = {
     "passport": Label(
         spellings(
             "passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort paszport"
-            " paszportu pasaport السفر 护照 旅券 パスポート 여권"
+            " paszportu pasaport पासपोर्ट hộ_chiếu"
+            " διαβατήριο דרכון útlevél cestovní_pas السفر 护照 護照 旅券 パスポート 여권"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
@@ -119,13 +256,18 @@ LABELS: Final = {
     ),
     "phone": Label(
         spellings(
-            "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
-            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial"
+            "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile"
+            " mobil móvil"
+            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text"
+            " whatsapp dial"
             " ring reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon"
             " mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화"
-            " 휴대폰 연락처 هاتف الهاتف الجوال"
+            " 휴대폰 연락처 هاتف الهاتف الجوال natel mobiltelefon mobilnummer telefonnummeret tfno"
+            " tel._kom telefón mobilní telefonszám matkapuhelin puh τηλέφωνο κινητό טלפון נייד फ़ोन"
+            " मोबाइल โทรศัพท์ โทร điện_thoại telepon GSM"
+            " téléphone_portable telefono_cellulare 携帯電話 手机号 联系电话 连络电话 聯絡電話 手機 휴대전화"
         ),
-        r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
+        r"(?:[+(]|%2B|%28){0,2}\d(?:(?:[ \t\xa0.\-/()+]|%20|%2F|%2[89D]){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
         ("reach me on {}\t030 1234567", "contact centers handled 1,234,567 calls in 2023"),
         min_digits=7,
         gap=r"[^\d\n+(\[]{0,24}",
@@ -136,65 +278,90 @@ LABELS: Final = {
             " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte"
             " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
             " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
-            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer konta"
+            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente"
+            " rekeningnummer konta"
             " rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账 账号"
-            " 账户 口座 계좌"
+            " 账户 口座 계좌 卡号 bankkonto bank_card kto kouza_bango खाता rekening számlaszám číslo_účtu"
         ),
-        r"\d(?:(?:[ \-]|%20)?\d){4,27}(?![.,]?\d)",
+        r"\d(?:(?:[ \-+]|%20)?\d){4,27}(?![.,]?\d)",
         ("account number {}\t12345678901", "account 12 of 15"),
         min_digits=5,
         gap=r"[^\d\n\[]{0,16}",
     ),
     "birth": Label(
         spellings(
-            "dob d.o.b date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren geb."
-            " geboren_am date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita"
-            " nato_il nata_il geboortedatum geboren_op data_de_nascimento nascido_em nascida_em födelsedatum född"
-            " fødselsdato født syntymäaika data_urodzenia urodzony urodzona ur. doğum_tarihi дата_рождения"
-            " doğum родился родилась الميلاد 生年月日 誕生日 出生日期 生日 생년월일 생일"
+            "dob d.o.b д.р date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren"
+            " geb. geb_datum"
+            " geboren_am date_de_naissance naissance né_le née_le fecha_de_nacimiento fecha_de_nac"
+            " nacimiento nacido_el"
+            " nacida_el nació_el nació nacido nacida data_di_nascita nato_il nata_il nato_a nata_a"
+            " geboortedatum"
+            " geboorte_datum geboren_op data_de_nascimento nascimento nascido_em nascida_em nascido"
+            " nascida nasceu"
+            " födelsedatum födelsedag född fødselsdato fødselsdag født syntymäaika syntynyt"
+            " data_urodzenia data_ur"
+            " urodzony urodzona urodził_się urodziła_się ur. doğum_tarihi doğum дата_рождения рождения"
+            " родился родилась"
+            " data_rozhdeniya datum_narození narozen narozena születési_dátum született data_nașterii"
+            " născut születési"
+            " ημερομηνία_γέννησης γεννήθηκε дата_на_раждане дата_народження народився fæðingardagur"
+            " tanggal_lahir"
+            " ngày_sinh วันเกิด תאריך_לידה जन्म_तिथि जन्म الميلاد 生年月日 誕生日 出生日期 出生 生日 생년월일 생일"
         ),
-        r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
-        r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
-        r"|(?:19|20)\d\d[年년]\s?\d{1,2}[月월]\s?\d{1,2}[日일]"
-        rf"|{_MONTH}\.?(?: |%20)\d{{1,2}},?(?: |%20)\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
+        rf"\d{{1,4}}(?:[\-/.]|%2F)\d{{1,2}}(?:[\-/.]|%2F)\d{{1,4}}"
+        rf"|\d{{1,2}}(?:st|nd|rd|th|er|º)?(?:[.\-]|{_BLANK}){{1,2}}(?:de{_BLANK})?(?:[^\W\d_]|%[0-9A-F]{{2}}){{3,13}}"
+        rf"(?:[.,\-]|{_BLANK}){{0,2}}(?:del?{_BLANK})?\d{{4}}"
+        r"|(?:19|20)\d\d[年년](?:\s|%20)?\d{1,2}[月월](?:\s|%20)?\d{1,2}[日일]"
+        rf"|{_MONTH}\.?{_BLANK}\d{{1,2}}(?:st|nd|rd|th)?(?:,|%2C)?{_BLANK}\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
         ("née le {}\t4. November 1961", "born in 1961"),
         min_digits=4,
         gap=r"[^\d\n\[]{0,16}?",
     ),
     "mac": Label(
-        spellings("mac mac_addr mac_address hwaddr ether bssid"),
-        r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)",
+        spellings("mac mac_addr mac_address mac_adresse adresse_mac hwaddr hw_addr hardware_address ether bssid"),
+        r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)|(?:[0-9A-Fa-f]{2}%3A){5}[0-9A-Fa-f]{2}(?![\w%])",
         ("MAC address: {}\t17b0.7173.06be", "Mac sales of $29,357 million in 2023, 29,984 in 2024"),
         gap=rf"{_SIGNS}(?:(?:is|to)[^\w\n]{{1,3}})?",
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         spellings(
             "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
-            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for"
+            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address"
+            " forwarded_for"
             " visitor peer connected connection connections connecting request requests requested login logs"
             " logged sign_in signed_in signin access accessed visit visited session sessions came hit hits"
         ),
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
-        r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
+        r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}(?::|%3A)){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
         ("logged in from {}\t198.51.100.4", "IP licensing revenue 3.2.1 and v10.0.19041.1"),
         gap=rf"{_SIGNS}"
         r"(?:(?:[A-Za-z]{1,12} ){0,3}(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{1,3}){0,2}",
     ),
     "address": Label(
         spellings(
-            "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
-            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
+            "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección"
+            " direccion"
+            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at"
+            " ship_to"
             " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
             " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
-            " адрес العنوان 住所 地址 住址 주소 STREET straße:"
+            " адрес العنوان 住所 地址 住址 주소 STREET straße: gatuadress"
+            " wohnanschrift miejsce_zamieszkania место_жительства zamieszkania жительства"
+            " endereço_residencial residência domicílio moro_na moro_em mora_na mieszkam_przy bor_på"
+            " woon_op abito_in abita_in j'habite_au"
+            " habite vivo_en vive_en живу_по_адресу lakcím adresa διεύθυνση địa_chỉ ที่อยู่ alamat כתובת पता"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
-        r"|(?:[A-Z][^\W\d_]+|д)\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
-        r"(?:[A-ZА-Я\d]|(?:ul|ул|г)\.)(?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
+        r"|(?:[A-Z][^\W\d_]+|д)\.?,?(?:[ +]|%20)\d{1,5}(?!\d)"
+        rf"|(?:{_STREET})(?:{_BLANK}(?:d[aeiou]s?|del|dell[ao]|la|le|les)){{0,2}}{_BLANK}[{_CAPITALS}\d]"
+        r"[^\n\"'<>|{}\[\];]{0,60}\d))"
+        rf"(?:[{_CAPITALS}\d]|(?:{_STREET})(?={_BLANK}))"
+        r"(?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
         r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))"
         rf"|{_EAST_ASIAN}[^\n\"'<>|{{}}\[\];。]{{3,60}}\d[\d\-]{{0,12}}[号號]?"
-        r"|[\u0600-\u06ff](?=[^\n\d]{0,60}\d)[^\n\"'<>|{}\[\];]{7,120}",
+        r"|[\u0590-\u06ff\u0900-\u0eff](?=[^\n\d]{0,60}\d)[^\n\"'<>|{}\[\];]{7,120}"
+        r"|[\w.+\-]{0,60}%[89A-F][0-9A-F][\w.+%\-]{7,400}",
         ("Home address: {}. Thanks\t12 Maple Street, Springfield", "to address the 12 questions of 2024"),
         min_digits=1,
         gap=rf"{_SIGNS}(?:(?:{_ARE})[^\w\n]{{1,3}})?",
@@ -202,23 +369,37 @@ LABELS: Final = {
 }
 
 
+def joint_pattern(joint: re.Match[str]) -> str:
+    return r"\.?[ _-]?" + (f"(?:{joint[1]}[ _-]?)?" if joint[1] else "")
+
+
+def is_initials(word: str) -> bool:
+    """True for what is also written with dots: RFC, and "d.o.b", which only is."""
+    return (word.isupper() and word.isalpha() and 2 <= len(word) <= 5) or word[1::2] in (".", "..", "...")
+
+
 def label_pattern(words: Iterable[str]) -> str:
     """Return a pattern for labels; ``no.``, ``number`` and the like may follow."""
-    spelled = sorted((re.escape(word).replace("_", "[ _-]?") for word in words), key=len, reverse=True)
-    exact = r"(?-i:{0})|{0}(?=(?:[_-]?(?:number|num|no|id))?[\"']{{0,2}}\s?(?:[=:>]|\Z))"
+    # The small words of "date_of_birth" are often left out in the names of keys. In order of the words where they are
+    # equally long, or what is found would differ from process to process.
+    longest_first = sorted(sorted(words), key=len, reverse=True)
+    spelled = [re.sub(rf"_(?:({_OF})_)?", joint_pattern, re.escape(word)) for word in longest_first]
+    exact = r"(?-i:{0})|{0}(?=(?:[_-]?(?:number|num|no|id))?[\"']{{0,2}}\s?(?:value)?(?:[=:>]|\Z))"
     any_case = "|".join(exact.format(word) if word.isupper() else word for word in spelled)
-    number = "numbers?|num|no|nr|nummer|n|id|home|work|reference|identifier|numarası|号码?|番号|번호"
+    initials = sorted(word.replace(".", "") for word in words if is_initials(word))
+    dotted = "|".join(r"\.[ ]?".join(letters) + r"(?![^\W_])" for letters in initials)
+    any_case += f"|{dotted}" if dotted else ""
+    number = "numbers?|num|no|nr|nummer|n|id|home|work|reference|identifier|numarası|संख्या|号码?|番号|번호"
     return rf"(?i:{any_case})(?i:[ _-]?(?:{number}))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
 
 
 # "the passport number of the applicant is …"
-_OF = "of|for|von|de|du|des|der|del|della|da|do|van"
 _OF_SOMEBODY = rf"(?:[ ](?:{_OF})(?:[ ][^\W\d_]{{1,16}}){{1,4}}?[ ](?:is|was|ist|lautet|est|es|è|é)(?![^\W_]))?"
 # What is searched for in texts.
 _LABELLED: Final = {
     # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
     kind: re.compile(
-        rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z]|(?<=[A-Za-z\d])\d)"
+        rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z])|(?={_EAST_ASIAN}))(?!(?<=\.)\w+\.\d)(?<!USt-){label_pattern(label.words)}(?![a-z]|(?<=[A-Za-z\d])\d)"
         rf"{_OF_SOMEBODY}(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
     )
     for kind, label in LABELS.items()
@@ -226,7 +407,7 @@ _LABELLED: Final = {
 # What the headings of tables must be, each kind a group, and what the cells below them must be.
 _HEADING: Final = re.compile(
     "|".join(
-        rf"(?P<{kind}>(?:\w{{1,16}}[ _'-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)})"
+        rf"(?P<{kind}>(?:\w{{1,16}}[ _'/-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)})"
         for kind, label in LABELS.items()
     )
 )
@@ -238,7 +419,12 @@ def first_words(words: Iterable[str]) -> frozenset[str]:
     first: set[str] = set()
     for word in map(str.lower, words):
         whole = word.replace("_", "")
-        first |= {re.findall(r"[^\W\d_]+", word)[0], whole, f"{whole}nummer", f"{whole}nr"}
+        first |= {
+            whole.replace(".", "") if is_initials(word) else re.findall(r"[^\W\d_]+", word)[0],
+            whole,
+            f"{whole}nummer",
+            f"{whole}nr",
+        }
         first |= {word[0]} if re.match(_EAST_ASIAN, word) else set()  # each ideograph is a word
     return frozenset(first)
 
@@ -251,16 +437,21 @@ _EAST_ASIAN_LABELS: Final = sorted(filter(re.compile(_EAST_ASIAN).match, _KINDS)
 _EAST_ASIAN_LABEL: Final = re.compile("|".join(_EAST_ASIAN_LABELS))
 _KOREAN_STEMS: Final = "|".join(word for word in _EAST_ASIAN_LABELS if len(word) > 1 and word[0] >= "가")
 _WORD = re.compile(r"[^\W\d_]+")
+_INITIALS = re.compile(r"(?<![^\W_])[^\W\d_](?:\.[ ]?[^\W\d_]){1,4}(?![^\W_])")
+_INITIALS_SHAPE = r"[^\W\d_](?<![^\W_].)\.[^\W\d_]\."
+_NO_DOTS = str.maketrans("", "", ". ")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
     r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
 )
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \-\xa0]{0,4}[A-Za-z0-9]){11,30}")
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:(?:[ \-\xa0+]{1,4}|%20)?[A-Za-z0-9]){11,30}")
+_NO_BLANKS = str.maketrans("", "", " +\xa0")
 _END_OF_WORD = re.compile(r"(?<=[^\W_])(?![^\W_])")
 _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compared with, never bound to
 # These folders name nobody.
 _SHARED_HOMES = wordset(
-    "Shared Public Default user username $USER you runner ~ All app node www-data ubuntu debian ec2-user vscode git"
+    "Shared Public Default user username $USER you runner ~ All app node www-data ubuntu debian"
+    " ec2-user vscode git"
     " linuxbrew jenkins circleci vagrant coder appuser airflow jovyan gitpod deploy"
 )
 
@@ -284,7 +475,10 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     words = [*_WORD.finditer(low, start)]
     words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     words += [*_EAST_ASIAN_LABEL.finditer(text, start)] if not text.isascii() else []
-    places = dict.fromkeys((kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower(), ()))
+    words += _INITIALS.finditer(low, start)
+    places = dict.fromkeys(
+        (kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower().translate(_NO_DOTS), ())
+    )
     for kind, place in places:
         found = _LABELLED[kind].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < LABELS[kind].min_digits:
@@ -320,15 +514,28 @@ def is_personal_ip(address: str) -> bool:
 def find_ibans(text: str, start: int) -> Iterator[Span]:
     for found in _IBAN.finditer(text, start):
         for end in _END_OF_WORD.finditer(text, found.start() + 14, found.end()):  # words may follow
-            if iban.is_valid(text[found.start() : end.start()].replace("\xa0", " "), check_country=False):
+            if iban.is_valid(
+                text[found.start() : end.start()].translate(_NO_BLANKS).replace("%20", ""), check_country=False
+            ):
                 yield Span(found.start(), end.start(), "iban")
+
+
+def layout_rule(layout: Layout) -> Rule:
+    return pattern_rule(
+        layout.name,
+        "person",
+        layout.examples,
+        rf"(?<![\w.\-/])(?P<value>{layout.pattern})(?![\w\-/]|\.\w)",
+        kind="id_number",
+        accept=lambda _found, value: layout.is_valid(value),
+    )
 
 
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
 _LABEL_WINDOW = re.compile(
     rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ])){{0,2}}+"
-    r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
-    r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
+    r"[^\d\n<]{0,28}+(?:<[^\d\n]{0,40}+)?+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
+    r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,13}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
 )
 TRIGGERS: Final = (
     Trigger("at", marks="@&%[(", shape=r"@|&(?:#64|#x40|commat);|%40|\[at\]|\(at\)"),
@@ -354,6 +561,8 @@ TRIGGERS: Final = (
         "label",
         frozenset().union(*(words for kind, words in _FIRST_WORDS.items() if kind != "ip")),
         stems=_KOREAN_STEMS,
+        shape=_INITIALS_SHAPE,
+        marks=".",
         window=_LABEL_WINDOW,
         needs=re.compile(r"\d"),
     ),
@@ -361,29 +570,44 @@ TRIGGERS: Final = (
         "label",
         _FIRST_WORDS["ip"],
         window=_LABEL_WINDOW,
-        needs=re.compile(r"\d\.\d{1,3}\.\d|[0-9A-Fa-f:]:[0-9A-Fa-f]{0,4}:"),
+        needs=re.compile(r"\d\.\d{1,3}\.\d|[0-9A-Fa-f:](?::|%3A)[0-9A-Fa-f]{0,4}(?::|%3A)"),
     ),
-    Trigger("column", _LABEL_WORDS, stems=_KOREAN_STEMS, window=table_window(3), max_chars=4_096, needs=HAS_ROWS),
+    Trigger(
+        "column",
+        _LABEL_WORDS,
+        stems=_KOREAN_STEMS,
+        shape=_INITIALS_SHAPE,
+        marks=".",
+        window=table_window(3),
+        max_chars=4_096,
+        needs=HAS_ROWS,
+    ),
     Trigger(
         "address",
         _FIRST_WORDS["address"],
         window=re.compile(
-            r"(?i:\s?(?:at|to|in)(?![a-z])|[ _-]?line)?+\d?(?:[^\w\n\[]{0,12}+|(?:[\s:*]|</?[a-z]{1,8}>?+){0,12}+)"
+            r"(?i:\s?(?:at|to|in)(?![a-z])|[ _-]?line)?+\d?(?:[\s:*]|</?[a-z]{1,8}>?+){0,12}+"
+            r"[^\w\n\[]{0,12}+(?:value[^\w\n\[]{0,4}+)?+"
             rf"(?:(?:{_ARE})(?!\w)\W{{0,3}}+)?+"
-            r"(?:(?:[A-Z\d]|ul\.|ул\.)[^\n\"'<>|{}\[\];]{0,165}+)?+"
+            rf"(?:(?:[{_CAPITALS}\d%]|{_EAST_ASIAN}|{_STREET})[^\n\"'<>|{{}}\[\];]{{0,165}}+)?+"
         ),
     ),
     Trigger("path", marks="/:", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
     Trigger(
         "iban",
         marks=digits,
-        shape=r"[A-Za-z](?<![A-Za-z0-9].)[A-Za-z]\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
-        window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
+        shape=r"[A-Za-z](?<![A-Za-z0-9].)[A-Za-z]\d{2}(?=[A-Za-z0-9]{8}|[ \-+%]|\Z)",
+        window=re.compile(r"[A-Za-z0-9 \-+%]{0,58}+"),
     ),
     Trigger(
         "person",
-        marks=ascii_uppercase,
-        shape=r"[A-Z](?<![A-Za-z0-9].)(?:[A-Z]{5}\d{2}[A-Z]\d{2}|(?<![DFIOUV])[A-CEGHJ-NP-TW-Z](?=\d|\s|\Z))",
+        marks=digits,
+        shape=rf"(?<![\w.\-/])(?:{'|'.join(layout.pattern for layout in LAYOUTS if ' ' not in layout.pattern)})",
+    ),
+    Trigger(
+        "person",
+        marks=digits + ascii_uppercase,
+        shape=r"[A-Z](?<![A-Za-z0-9].)(?<![DFIOUV])[A-CEGHJ-NP-TW-Z](?=\d|\Z)|\d(?<![\w.\-/].)\d\d-\d{3}-\d{3}\Z",
         window=re.compile(r"[ \dA-D]{0,13}+"),
     ),
 )
@@ -457,16 +681,7 @@ RULES: Final = (
         HAS_ROWS,
     ),
     Rule("IBAN", frozenset({"iban"}), ("IBAN {}\tDE89 3704 0044 0532 0130 00", "ISIN DE0007164600"), find_ibans),
-    pattern_rule(
-        "number of a person",  # a CPF, a codice fiscale, a British national insurance number
-        "digit person",
-        ("{} confirmed\t123.456.789-09", "123.456.789-0, QQ 12 34 56 E, AAPL260116C00250000"),
-        r"(?P<value>(?<![\d.])\d{3}\.\d{3}\.\d{3}-\d{2}(?![\d\-])"
-        r"|(?<!\w)[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?!\w)"
-        r"|(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D](?![A-Za-z0-9]))",
-        kind="id_number",
-        needs=r"\.\d{3}-\d\d|[A-Z]{2} ?\d\d",
-    ),
+    *map(layout_rule, LAYOUTS),
     pattern_rule(
         "home folder",
         "path",

@@ -163,7 +163,7 @@ def table_window(words: int) -> re.Pattern[str]:
     """Return a window for a name of a column of at most so many words, the rest of the heading, and the rows."""
     return re.compile(
         rf"""(?x)
-        [\w\#.°\-]{{0,24}}+(?:['’]s)?+(?:[ ][\w\#.°'’\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
+        [\w\#.°\-\u0900-\u0eff]{{0,24}}+(?:['’]s)?+(?:[ ][\w\#.°'’\-]{{1,16}}+){{0,{words}}}+["'`*]{{0,3}}+ (?:
           (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+{_MORE_WORDS}["'`]?+)){{1,20}}+
           (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
         | \s?\)\s{{0,4}}+{INSERT_WINDOW}
