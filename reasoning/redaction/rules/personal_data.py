@@ -154,6 +154,11 @@ LAYOUTS: Final = (
         ("({})\t360426199101010071", "360426199101010072"),
         ric.is_valid,
     ),
+    Layout(
+        "machine-readable line of a passport",
+        r"[A-Z\d<]{9}\d?[A-Z]{1,3}<{0,2}\d{7}[MFX<]\d{7}[A-Z\d<]{0,18}",
+        ("({})\tC01X0006H1D<<6408125F2702283<<<<<<<4", "C01X00069ABCD6408125F"),
+    ),
     Layout("NIE", r"[XYZ]\d{7}[A-Z]", ("({})\tX2482300W", "X2482300A"), nie.is_valid),
     Layout("rodné číslo", r"\d{6}/\d{3,4}", ("({})\t710319/2745", "710319/2746"), rodne_cislo.is_valid),
     Layout("personas kods", r"\d{6}-\d{5}", ("({})\t161175-19997", "161175-19998"), personas_kods.is_valid),
@@ -184,50 +189,42 @@ LABELS: Final = {
         spellings(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
             " personalausweis driver_license drivers_license driver's_license driver's_licence driving_licence"
-            " driving_license nhs medicare patient_id medical_record medical_record_number"
-            " personal_number mrn dni"
-            " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steueridentifikationsnummer"
-            " führerschein rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id"
-            " sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card id_number"
-            " identity_number personal_id tax_identification insee versichertennummer versicherungsnummer"
-            " krankenkassennummer krankenversicherungsnummer sv_nummer svnr nric voter_id epic_number"
-            " resident_registration rijksregisternummer burgerservicenummer registre_national fødselsnummer"
-            " fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart id_nummer"
-            " sofinummer"
-            " rijbewijs rijbewijsnummer polisnummer verzekerdennummer person_nr samordningsnummer"
-            " id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
+            " driving_license nhs medicare patient_id medical_record medical_record_number personal_number mrn"
+            " dni nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer"
+            " steueridentifikationsnummer führerschein rentenversicherungsnummer tax_id tax_number tax_file"
+            " taxpayer_id sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card"
+            " id_number identity_number personal_id tax_identification insee versichertennummer"
+            " versicherungsnummer krankenkassennummer krankenversicherungsnummer sv_nummer svnr nric voter_id"
+            " epic_number resident_registration rijksregisternummer burgerservicenummer registre_national"
+            " fødselsnummer fodselsnummer henkilötunnus hetu cpr_number cpr_nr kennitala identiteitskaart"
+            " id_nummer sofinummer rijbewijs rijbewijsnummer polisnummer verzekerdennummer person_nr"
+            " samordningsnummer id_kort körkort numéro_de_identidad documento_de_identidad identità identité"
             " carteira_de_identidade identidade emirates_id numéro_fiscal référence_fiscale contribuinte"
-            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria"
-            " cartão_sus"
+            " partita_iva p._iva p.iva seguro_social carte_vitale tarjeta_sanitaria tessera_sanitaria cartão_sus"
             " saúde health_card health_insurance medicare_card member_id individual_healthcare"
-            " permis_de_conduire"
-            " permiso_de_conducir patente driver_licence drivers_licence prawo_jazdy dowód_osobisty dowodu"
-            " dowodu_osobistego unique_taxpayer permanent_account kimlik numéro_national numéro_avs pasep"
-            " krankenversichertennummer инн снилс паспорт паспорта idnr insurance_policy 身份证 社保 社会保障"
-            " マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN EPIC NIN CPR MBI"
-            " RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS NIP UAN"
-            " IHI OHIP NSS AVS NIS SPI RG SA_ID btw_nummer الهوية القومي"
-            " identidad identifikationsnummer sv_nr id_no паспорт_серия shenfenzheng chi_number"
-            " nhi_number NHI ird_number IRD sss_number philsys C.I C.C A.K P.K CURP CUIL DNI pps_number pps_no ppsn"
-            " PPS hkid mykad"
-            " kad_pengenalan ic_number ic_no no_kp no_ktp KTP NIK cnic CNIC iqama الإقامة البطاقة citizen_id"
-            " national_register national_identification cédula cédula_de_identidad cédula_de_ciudadanía"
-            " cuil cuit_cuil"
-            " RUT rodné_číslo RČ személyi_szám személyi_számom személyi_azonosító taj_szám TAJ taj_számom"
-            " CNP CNP-ul"
-            " cod_numeric_personal ЕГН EGN OIB osobni_identifikacijski isikukood asmens_kodas"
-            " personas_kods ΑΜΚΑ AMKA"
-            " ΑΦΜ AFM tckn SNILS INN РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन"
-            " pan_card"
-            " เลขประจำตัวประชาชน บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND"
-            " BVN EHIC"
+            " permis_de_conduire permiso_de_conducir patente driver_licence drivers_licence prawo_jazdy"
+            " dowód_osobisty dowodu dowodu_osobistego unique_taxpayer permanent_account kimlik numéro_national"
+            " numéro_avs pasep krankenversichertennummer инн снилс паспорт паспорта idnr insurance_policy 身份证"
+            " 社保 社会保障 マイナンバー 個人番号 免許証 運転免許証 保険証 被保険者 주민등록 운전면허 NRIC FIN"
+            " EPIC NIN CPR MBI RRN HETU VIN SIN PAN TIN TFN NIR DL NI UTR RVNR KVNR CNI NUSS CNS PIS NIP UAN IHI"
+            " OHIP NSS AVS NIS SPI RG SA_ID btw_nummer الهوية القومي identidad identifikationsnummer sv_nr id_no"
+            " паспорт_серия shenfenzheng chi_number nhi_number NHI ird_number IRD sss_number philsys C.I C.C A.K"
+            " P.K CURP CUIL DNI JMBG ЈМБГ EMŠO EMSO матични_број ИИН IIN ЖСН fødselsnr sozialversicherungsnr"
+            " rentenversicherungsnr steuernr ausweisnr adóazonosító TC_no voter_card nic_no kt. h&c_number"
+            ' medicaid medicaid_id versicherten_nr insurance_id permiso_de_conducción удостоверение ת"ז NISS'
+            " sécu pps_number pps_no ppsn PPS hkid mykad kad_pengenalan ic_number ic_no no_kp no_ktp KTP NIK"
+            " cnic CNIC iqama الإقامة البطاقة citizen_id national_register national_identification cédula"
+            " cédula_de_identidad cédula_de_ciudadanía cuil cuit_cuil RUT rodné_číslo RČ személyi_szám"
+            " személyi_számom személyi_azonosító taj_szám TAJ taj_számom CNP CNP-ul cod_numeric_personal ЕГН EGN"
+            " OIB osobni_identifikacijski isikukood asmens_kodas personas_kods ΑΜΚΑ AMKA ΑΦΜ AFM tckn SNILS INN"
+            " РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन pan_card เลขประจำตัวประชาชน"
+            " บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND BVN EHIC"
             " european_health_insurance medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
             " henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
-            " driver_number"
-            " dl_number dl_no permis numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호 jumin"
-            " загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
+            " driver_number dl_number dl_no numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호"
+            " jumin загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
         ),
-        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./+]|%20|%2F)?[A-Z0-9]){4,24}"
+        r"(?<![A-Za-z0-9_])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./+]|%20|%2F)?[A-Z0-9]){4,24}"
         r"(?:\(\d\)|%28\d%29)?(?![A-Za-z0-9])",
         ("Ausweisnummer {}\tC37NCN9L0", "income tax 2023: 16,741; 2022: 19,300"),
         min_digits=2,
@@ -247,8 +244,8 @@ LABELS: Final = {
     "passport": Label(
         spellings(
             "passport passeport pasaporte passaporto passaporte reisepass pass_nr passnummer paspoort paszport"
-            " paszportu pasaport पासपोर्ट hộ_chiếu"
-            " διαβατήριο דרכון útlevél cestovní_pas السفر 护照 護照 旅券 パスポート 여권"
+            " paszportu pasaport पासपोर्ट hộ_chiếu διαβατήριο דרכון útlevél cestovní_pas السفر 护照 護照 旅券"
+            " パスポート 여권"
         ),
         r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
         ("passport no. {}\tC01X00T47", "passport renewals rose 14%"),
@@ -256,15 +253,14 @@ LABELS: Final = {
     ),
     "phone": Label(
         spellings(
-            "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile"
-            " mobil móvil"
-            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text"
-            " whatsapp dial"
-            " ring reach contact handy handynummer rufnummer ph numéro_de_téléphone telefone celular telefoon"
-            " mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел 电话 手机 電話 携帯 전화"
-            " 휴대폰 연락처 هاتف الهاتف الجوال natel mobiltelefon mobilnummer telefonnummeret tfno"
-            " tel._kom telefón mobilní telefonszám matkapuhelin puh τηλέφωνο κινητό טלפון נייד फ़ोन"
-            " मोबाइल โทรศัพท์ โทร điện_thoại telepon GSM"
+            "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil"
+            " móvil hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text_me"
+            " text_us whatsapp dial ring reach contact handy handynummer rufnummer ph numéro_de_téléphone"
+            " telefone celular telefoon mobiel telefonu komórka puhelin puhelinnumero tlf телефон телефона тел"
+            " 电话 手机 電話 携帯 전화 휴대폰 연락처 هاتف الهاتف الجوال ruf_mich rufen_sie_mich llámame llámeme"
+            " chiamami bel_me zadzwoń soita numeroon позвоните ligne_directe fon 拨打 お電話 wa.me ring_mig"
+            " natel mobiltelefon mobilnummer telefonnummeret tfno tel._kom telefón mobilní telefonszám"
+            " matkapuhelin puh τηλέφωνο κινητό טלפון נייד फ़ोन मोबाइल โทรศัพท์ โทร điện_thoại telepon GSM"
             " téléphone_portable telefono_cellulare 携帯電話 手机号 联系电话 连络电话 聯絡電話 手機 휴대전화"
         ),
         r"(?:[+(]|%2B|%28){0,2}\d(?:(?:[ \t\xa0.\-/()+]|%20|%2F|%2[89D]){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
@@ -278,10 +274,10 @@ LABELS: Final = {
             " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte"
             " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
             " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
-            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente"
-            " rekeningnummer konta"
-            " rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账 账号"
-            " 账户 口座 계좌 卡号 bankkonto bank_card kto kouza_bango खाता rekening számlaszám číslo_účtu"
+            " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer"
+            " konta rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账"
+            " 账号 账户 口座 계좌 卡号 n°_de_compte sort CBU bankkonto bank_card kto kouza_bango खाता rekening"
+            " számlaszám číslo_účtu"
         ),
         r"\d(?:(?:[ \-+]|%20)?\d){4,27}(?![.,]?\d)",
         ("account number {}\t12345678901", "account 12 of 15"),
@@ -290,28 +286,22 @@ LABELS: Final = {
     ),
     "birth": Label(
         spellings(
-            "dob d.o.b д.р date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren"
-            " geb. geb_datum"
-            " geboren_am date_de_naissance naissance né_le née_le fecha_de_nacimiento fecha_de_nac"
-            " nacimiento nacido_el"
-            " nacida_el nació_el nació nacido nacida data_di_nascita nato_il nata_il nato_a nata_a"
-            " geboortedatum"
-            " geboorte_datum geboren_op data_de_nascimento nascimento nascido_em nascida_em nascido"
-            " nascida nasceu"
-            " födelsedatum födelsedag född fødselsdato fødselsdag født syntymäaika syntynyt"
-            " data_urodzenia data_ur"
-            " urodzony urodzona urodził_się urodziła_się ur. doğum_tarihi doğum дата_рождения рождения"
-            " родился родилась"
-            " data_rozhdeniya datum_narození narozen narozena születési_dátum született data_nașterii"
-            " născut születési"
-            " ημερομηνία_γέννησης γεννήθηκε дата_на_раждане дата_народження народився fæðingardagur"
-            " tanggal_lahir"
-            " ngày_sinh วันเกิด תאריך_לידה जन्म_तिथि जन्म الميلاد 生年月日 誕生日 出生日期 出生 生日 생년월일 생일"
+            "dob d.o.b д.р date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren geb."
+            " geb_datum geboren_am date_de_naissance naissance né_le née_le fecha_de_nacimiento fecha_de_nac"
+            " f._nac bday birth_dt nasc né(e)_le nacimiento nacido_el nacida_el nació_el nació nacido nacida"
+            " data_di_nascita nato_il nata_il nato_a nata_a geboortedatum geboorte_datum geboren_op"
+            " data_de_nascimento nascimento nascido_em nascida_em nascido nascida nasceu födelsedatum födelsedag"
+            " född fødselsdato fødselsdag født syntymäaika syntynyt data_urodzenia data_ur urodzony urodzona"
+            " urodził_się urodziła_się ur. doğum_tarihi doğum дата_рождения рождения родился родилась"
+            " data_rozhdeniya datum_narození narozen narozena születési_dátum született data_nașterii născut"
+            " születési ημερομηνία_γέννησης γεννήθηκε дата_на_раждане дата_народження народився fæðingardagur"
+            " tanggal_lahir ngày_sinh วันเกิด תאריך_לידה जन्म_तिथि जन्म الميلاد 生年月日 誕生日 出生日期 出生"
+            " 生日 생년월일 생일"
         ),
         rf"\d{{1,4}}(?:[\-/.]|%2F)\d{{1,2}}(?:[\-/.]|%2F)\d{{1,4}}"
         rf"|\d{{1,2}}(?:st|nd|rd|th|er|º)?(?:[.\-]|{_BLANK}){{1,2}}(?:de{_BLANK})?(?:[^\W\d_]|%[0-9A-F]{{2}}){{3,13}}"
         rf"(?:[.,\-]|{_BLANK}){{0,2}}(?:del?{_BLANK})?\d{{4}}"
-        r"|(?:19|20)\d\d[年년](?:\s|%20)?\d{1,2}[月월](?:\s|%20)?\d{1,2}[日일]"
+        r"|(?:(?:19|20)\d\d|(?:大正|昭和|平成|令和)\d{1,2})[年년](?:\s|%20)?\d{1,2}[月월](?:\s|%20)?\d{1,2}[日일]"
         rf"|{_MONTH}\.?{_BLANK}\d{{1,2}}(?:st|nd|rd|th)?(?:,|%2C)?{_BLANK}\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
         ("née le {}\t4. November 1961", "born in 1961"),
         min_digits=4,
@@ -326,12 +316,12 @@ LABELS: Final = {
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         spellings(
             "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
-            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address"
-            " forwarded_for"
+            " failed accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for"
             " visitor peer connected connection connections connecting request requests requested login logs"
             " logged sign_in signed_in signin access accessed visit visited session sessions came hit hits"
+            " blocked banned denied rejected client_addr"
         ),
-        r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
+        r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d|-[a-z])"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}(?::|%3A)){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
         ("logged in from {}\t198.51.100.4", "IP licensing revenue 3.2.1 and v10.0.19041.1"),
         gap=rf"{_SIGNS}"
@@ -340,20 +330,19 @@ LABELS: Final = {
     "address": Label(
         spellings(
             "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección"
-            " direccion"
-            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at"
-            " ship_to"
-            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié"
-            " postanschrift residenza endereço morada woonadres adres_zamieszkania adress bostadsadress osoite"
-            " адрес العنوان 住所 地址 住址 주소 STREET straße: gatuadress"
-            " wohnanschrift miejsce_zamieszkania место_жительства zamieszkania жительства"
-            " endereço_residencial residência domicílio moro_na moro_em mora_na mieszkam_przy bor_på"
-            " woon_op abito_in abita_in j'habite_au"
-            " habite vivo_en vive_en живу_по_адресу lakcím adresa διεύθυνση địa_chỉ ที่อยู่ alamat כתובת पता"
+            " direccion domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at"
+            " live_at ship_to bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in"
+            " wohnt_in domicilié postanschrift residenza endereço morada woonadres adres_zamieszkania adress"
+            " bostadsadress osoite адрес العنوان 住所 地址 住址 주소 STREET straße: lieferanschrift"
+            " rechnungsanschrift gatuadress wohnanschrift miejsce_zamieszkania место_жительства zamieszkania"
+            " жительства endereço_residencial residência domicílio moro_na moro_em mora_na mieszkam_przy bor_på"
+            " woon_op abito_in abita_in j'habite_au habite vivo_en vive_en живу_по_адресу lakcím adresa"
+            " διεύθυνση địa_chỉ ที่อยู่ alamat כתובת पता"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
-        r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
-        r"|(?:[A-Z][^\W\d_]+|д)\.?,?(?:[ +]|%20)\d{1,5}(?!\d)"
+        r"(?!\d+ [a-z]{4})"
+        r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[A-Za-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
+        r"|(?:[A-Z][^\W\d_]+|д)\.?,?(?:[ +]|%20)(?!(?:19|20)\d\d(?!\d))\d{1,5}(?!\d)"
         rf"|(?:{_STREET})(?:{_BLANK}(?:d[aeiou]s?|del|dell[ao]|la|le|les)){{0,2}}{_BLANK}[{_CAPITALS}\d]"
         r"[^\n\"'<>|{}\[\];]{0,60}\d))"
         rf"(?:[{_CAPITALS}\d]|(?:{_STREET})(?={_BLANK}))"
@@ -441,8 +430,13 @@ _INITIALS = re.compile(r"(?<![^\W_])[^\W\d_](?:\.[ ]?[^\W\d_]){1,4}(?![^\W_])")
 _INITIALS_SHAPE = r"[^\W\d_](?<![^\W_].)\.[^\W\d_]\."
 _NO_DOTS = str.maketrans("", "", ". ")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+")
-_PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
-    r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
+_PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years, a patent, a number of a company
+    r"(?:EP|US|WO) ?\d{7,11}(?: ?[A-C]\d?)?|3[034]-\d{8}-\d"
+    r"|\d\d\.\d{3}\.\d{3}/\d{4}-\d\d|(?:1[5-9]|20)\d\d[-–/]\d{2,4}|\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
+)
+# What is no identity number: a figure of few digits, also a version, with a name before it.
+_FIGURE = re.compile(
+    r"(?=(?:\D{0,9}\d){1,6}\Z|\d\.\d\.\d{5}\Z)(?:[A-Z]{2,8}[ -](?!\d{6}))?\d{1,6}(?:[ .,/\-]\d{1,5}){0,3}"
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:(?:[ \-\xa0+]{1,4}|%20)?[A-Za-z0-9]){11,30}")
 _NO_BLANKS = str.maketrans("", "", " +\xa0")
@@ -483,9 +477,13 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
         found = _LABELLED[kind].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < LABELS[kind].min_digits:
             continue
-        is_public = _PUBLIC_NUMBER.fullmatch(found["value"]) if kind != "birth" else None
-        if not is_public and (kind != "ip" or is_personal_ip(found["value"])):
+        if not is_public(found["value"], kind) and (kind != "ip" or is_personal_ip(found["value"])):
             yield Span(*found.span("value"), kind)
+
+
+def is_public(value: str, kind: str) -> bool:
+    is_figure = kind == "id_number" and _FIGURE.fullmatch(value) is not None
+    return is_figure or (kind != "birth" and _PUBLIC_NUMBER.fullmatch(value) is not None)
 
 
 def is_labelled(name: str, value: str) -> bool:
@@ -499,15 +497,19 @@ def find_personal_cells(text: str, start: int) -> Iterator[Span]:
         return (heading and heading.lastgroup) or ""
 
     def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
-        is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
-        return not is_public and _CELLS[kind].fullmatch(value) is not None
+        return not is_public(value, kind) and _CELLS[kind].fullmatch(value) is not None
 
     return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))
 
 
 def is_personal_ip(address: str) -> bool:
     is_v4 = address.count(".") == 3
-    is_valid = max(map(int, address.split("."))) < 256 if is_v4 else sum(map(str.isalnum, address)) >= 4
+    # Small numbers alone are a version, or an address of a private network.
+    is_valid = (
+        address.startswith("10.") or 64 <= max(map(int, address.split("."))) < 256
+        if is_v4
+        else sum(map(str.isalnum, address)) >= 4
+    )
     return is_valid and not address.startswith(_LOCAL_IPS)
 
 
