@@ -212,14 +212,14 @@ LABELS: Final = {
             " P.K CURP CUIL DNI JMBG ЈМБГ EMŠO EMSO матични_број ИИН IIN ЖСН fødselsnr sozialversicherungsnr"
             " rentenversicherungsnr steuernr ausweisnr adóazonosító TC_no voter_card nic_no kt. h&c_number"
             ' medicaid medicaid_id versicherten_nr insurance_id permiso_de_conducción удостоверение ת"ז NISS'
-            " sécu pps_number pps_no ppsn PPS hkid mykad kad_pengenalan ic_number ic_no no_kp no_ktp KTP NIK"
+            " sécu pps_number pps_no ppsn PPS hkid mykad kad_pengenalan ic_number ic_no KTP NIK"
             " cnic CNIC iqama الإقامة البطاقة citizen_id national_register national_identification cédula"
             " cédula_de_identidad cédula_de_ciudadanía cuil cuit_cuil RUT rodné_číslo RČ személyi_szám"
             " személyi_számom személyi_azonosító taj_szám TAJ taj_számom CNP CNP-ul cod_numeric_personal ЕГН EGN"
             " OIB osobni_identifikacijski isikukood asmens_kodas personas_kods ΑΜΚΑ AMKA ΑΦΜ AFM tckn SNILS INN"
             " РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन pan_card เลขประจำตัวประชาชน"
             " บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND BVN EHIC"
-            " european_health_insurance medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
+            " medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
             " henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
             " driver_number dl_number dl_no numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호"
             " jumin загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
@@ -260,7 +260,7 @@ LABELS: Final = {
             " 电话 手机 電話 携帯 전화 휴대폰 연락처 هاتف الهاتف الجوال ruf_mich rufen_sie_mich llámame llámeme"
             " chiamami bel_me zadzwoń soita numeroon позвоните ligne_directe fon 拨打 お電話 wa.me ring_mig"
             " natel mobiltelefon mobilnummer telefonnummeret tfno tel._kom telefón mobilní telefonszám"
-            " matkapuhelin puh τηλέφωνο κινητό טלפון נייד फ़ोन मोबाइल โทรศัพท์ โทร điện_thoại telepon GSM"
+            " matkapuhelin puh τηλέφωνο κινητό טלפון נייד फ़ोन टेलीफोन SĐT मोबाइल โทรศัพท์ โทร điện_thoại telepon GSM"
             " téléphone_portable telefono_cellulare 携帯電話 手机号 联系电话 连络电话 聯絡電話 手機 휴대전화"
         ),
         r"(?:[+(]|%2B|%28){0,2}\d(?:(?:[ \t\xa0.\-/()+]|%20|%2F|%2[89D]){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
@@ -275,7 +275,7 @@ LABELS: Final = {
             " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
             " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
             " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer"
-            " konta rachunku rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账"
+            " konta rachunku rachunek rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账"
             " 账号 账户 口座 계좌 卡号 n°_de_compte sort CBU bankkonto bank_card kto kouza_bango खाता rekening"
             " számlaszám číslo_účtu"
         ),
@@ -288,7 +288,7 @@ LABELS: Final = {
         spellings(
             "dob d.o.b д.р date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren geb."
             " geb_datum geboren_am date_de_naissance naissance né_le née_le fecha_de_nacimiento fecha_de_nac"
-            " f._nac bday birth_dt nasc né(e)_le nacimiento nacido_el nacida_el nació_el nació nacido nacida"
+            " nac. bday birth_dt nasc né(e)_le nacimiento nacido_el nacida_el nació_el nació nacido nacida"
             " data_di_nascita nato_il nata_il nato_a nata_a geboortedatum geboorte_datum geboren_op"
             " data_de_nascimento nascimento nascido_em nascida_em nascido nascida nasceu födelsedatum födelsedag"
             " född fødselsdato fødselsdag født syntymäaika syntynyt data_urodzenia data_ur urodzony urodzona"
@@ -340,7 +340,7 @@ LABELS: Final = {
             " διεύθυνση địa_chỉ ที่อยู่ alamat כתובת पता"
         ),
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
-        r"(?!\d+ [a-z]{4})"
+        rf"(?!\d+ (?!{_STREET})[a-z]{{4}})"
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[A-Za-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
         r"|(?:[A-Z][^\W\d_]+|д)\.?,?(?:[ +]|%20)(?!(?:19|20)\d\d(?!\d))\d{1,5}(?!\d)"
         rf"|(?:{_STREET})(?:{_BLANK}(?:d[aeiou]s?|del|dell[ao]|la|le|les)){{0,2}}{_BLANK}[{_CAPITALS}\d]"
@@ -427,7 +427,7 @@ _EAST_ASIAN_LABEL: Final = re.compile("|".join(_EAST_ASIAN_LABELS))
 _KOREAN_STEMS: Final = "|".join(word for word in _EAST_ASIAN_LABELS if len(word) > 1 and word[0] >= "가")
 _WORD = re.compile(r"[^\W\d_]+")
 _INITIALS = re.compile(r"(?<![^\W_])[^\W\d_](?:\.[ ]?[^\W\d_]){1,4}(?![^\W_])")
-_INITIALS_SHAPE = r"[^\W\d_](?<![^\W_].)\.[^\W\d_]\."
+_INITIALS_SHAPE = r"[^\W\d_](?<![^\W_].)\.(?<!U\.)[^\W\d_]\."  # not of "U.S.", which filings are full of
 _NO_DOTS = str.maketrans("", "", ". ")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years, a patent, a number of a company
@@ -436,7 +436,7 @@ _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years, a patent
 )
 # What is no identity number: a figure of few digits, also a version, with a name before it.
 _FIGURE = re.compile(
-    r"(?=(?:\D{0,9}\d){1,6}\Z|\d\.\d\.\d{5}\Z)(?:[A-Z]{2,8}[ -](?!\d{6}))?\d{1,6}(?:[ .,/\-]\d{1,5}){0,3}"
+    r"(?=(?:\D{0,9}\d){1,6}\Z|\d\.\d\.\d{5}\Z)(?:[A-Z]{1,8}[ -](?!\d{6}))?\d{1,6}(?:[ .,/\-]\d{1,5}){0,3}"
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:(?:[ \-\xa0+]{1,4}|%20)?[A-Za-z0-9]){11,30}")
 _NO_BLANKS = str.maketrans("", "", " +\xa0")
@@ -469,11 +469,10 @@ def find_by_label(text: str, start: int) -> Iterator[Span]:
     words = [*_WORD.finditer(low, start)]
     words += [*_PART_OF_NAME.finditer(text, start)] if low != text else []
     words += [*_EAST_ASIAN_LABEL.finditer(text, start)] if not text.isascii() else []
-    words += _INITIALS.finditer(low, start)
-    places = dict.fromkeys(
-        (kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower().translate(_NO_DOTS), ())
-    )
-    for kind, place in places:
+    kinds = [(kind, word.start()) for word in words for kind in _KINDS.get(word[0].lower(), ())]
+    for initials in _INITIALS.finditer(low, start):
+        kinds += [(kind, initials.start()) for kind in _KINDS.get(initials[0].translate(_NO_DOTS), ())]
+    for kind, place in dict.fromkeys(kinds):
         found = _LABELLED[kind].match(text, place)
         if not found or sum(map(str.isdigit, found["value"])) < LABELS[kind].min_digits:
             continue
@@ -525,7 +524,7 @@ def find_ibans(text: str, start: int) -> Iterator[Span]:
 def layout_rule(layout: Layout) -> Rule:
     return pattern_rule(
         layout.name,
-        "person",
+        "spaced_layout" if " " in layout.pattern else "layout",
         layout.examples,
         rf"(?<![\w.\-/])(?P<value>{layout.pattern})(?![\w\-/]|\.\w)",
         kind="id_number",
@@ -602,12 +601,12 @@ TRIGGERS: Final = (
         window=re.compile(r"[A-Za-z0-9 \-+%]{0,58}+"),
     ),
     Trigger(
-        "person",
+        "layout",
         marks=digits,
         shape=rf"(?<![\w.\-/])(?:{'|'.join(layout.pattern for layout in LAYOUTS if ' ' not in layout.pattern)})",
     ),
     Trigger(
-        "person",
+        "spaced_layout",
         marks=digits + ascii_uppercase,
         shape=r"[A-Z](?<![A-Za-z0-9].)(?<![DFIOUV])[A-CEGHJ-NP-TW-Z](?=\d|\Z)|\d(?<![\w.\-/].)\d\d-\d{3}-\d{3}\Z",
         window=re.compile(r"[ \dA-D]{0,13}+"),
