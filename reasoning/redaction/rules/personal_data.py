@@ -275,8 +275,8 @@ LABELS: Final = {
             " número_de_cuenta routing aba sort_code bsb blz card_number card_ending cc_number credit_card"
             " debit_card kreditkarte carte_bancaire checking_account savings_account kto_nr bankleitzahl RIB"
             " cuenta cuenta_bancaria conto conto_corrente conta conta_bancária conta_corrente rekeningnummer"
-            " konta rachunku rachunek rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡 银行账"
-            " 账号 账户 口座 계좌 卡号 n°_de_compte sort CBU bankkonto bank_card kto kouza_bango खाता rekening"
+            " konta rachunku rachunek rachunek_bankowy bankgiro clearingnummer tilinumero clabe счёта счет 银行卡"
+            " 银行账 账号 账户 口座 계좌 卡号 n°_de_compte sort CBU bankkonto bank_card kto kouza_bango खाता rekening"
             " számlaszám číslo_účtu"
         ),
         r"\d(?:(?:[ \-+]|%20)?\d){4,27}(?![.,]?\d)",
