@@ -141,7 +141,7 @@ class Storage:
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        await self._store(
+        await database_sync_to_async(self._store)(
             tokens=_form(tokens),
             expires_at=calculate_token_expiry(tokens.expires_in),
             metadata=_form(self.context and self.context.oauth_metadata),
@@ -161,15 +161,12 @@ class Storage:
         return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._store(client=_form(client_info))
+        await database_sync_to_async(self._store)(client=_form(client_info))
 
     def _values(self) -> Mapping[str, Any]:
         return open_values(self._server.sealed)
 
-    async def _store(self, **values: Any) -> None:
-        await database_sync_to_async(self._update)(values)
-
-    def _update(self, values: Mapping[str, Any]) -> None:
+    def _store(self, **values: Any) -> None:
         with self._row() as stored:
             stored.update(values)
 
