@@ -75,11 +75,11 @@ const replacePart = (shown, id) => {
   htmx.process(own);
 };
 
-const show = (shown) => {
+const show = (shown, parts = ["messages", "queue", "title"]) => {
   if (hasStopped) return;
   const restorePosition = holdPosition();
   forgetText();
-  ["messages", "queue", "title", "command"].forEach((id) => replacePart(shown, id));
+  parts.forEach((id) => replacePart(shown, id));
   document.title = shown.title;
   restorePosition();
   const isRunning = shown.querySelector("[data-composer]")?.hasAttribute("data-running") ?? false;
@@ -146,7 +146,7 @@ export const postMessage = async ({ id, text, attachments, compare_model }) => {
     fire("legible:accepted", { id, appears: response.redirected && !text.startsWith("/") });
     const draft = shown.querySelector("[data-composer] textarea")?.value;
     if (draft) fire("legible:draft", draft); // of a prompt
-    return show(shown);
+    return show(shown, ["messages", "queue", "title", "command"]); // it alone has the reply to a command
   }
   if (error) document.getElementById("composer-error").replaceWith(error);
   fire("legible:refused", id);

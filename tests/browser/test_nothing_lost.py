@@ -292,6 +292,26 @@ def test_focus_and_note_stay_in_a_card_while_a_page_without_socket_reads_answers
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", [socket_refused], indirect=True)
+def test_reply_to_a_command_stays_while_a_page_without_socket_reads_answers(stage, model):
+    model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
+    socket_refused(stage)
+    answered = stage.page.locator("#command")
+    stage.sends("/help")
+    expect(answered).to_contain_text("/profile")
+
+    for _read in range(2):  # the second begins after the first was shown
+        with stage.page.expect_response(lambda response: response.url == stage.page.url and response.ok):
+            pass
+    expect(answered).to_contain_text("/profile")
+    model.release("rest")
+    stage.demo.answer().ends()
+    stage.sends("And now?")
+
+    expect(answered).to_be_empty()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [socket_refused], indirect=True)
 def test_answer_is_stopped_without_socket_after_the_server_was_away(stage, model):
     model.script([reply(says(opening(), "It begins. "), waits("never"))])
     socket_refused(stage)
