@@ -331,6 +331,8 @@ class PageSession:
         turn, beside = await self._find_running()
         if turn is None or turn.public_id != event["turn"]:
             return drawn  # over already; its end brings the card
+        if turn.seq < event["seq"]:  # of another process, without a checkpoint yet: later events continue this one
+            turn.apply(event)
         is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
         if event["replaced"] == turn.public_id and not is_new:  # it is continued in its card
             self._lanes[0].follow(turn)

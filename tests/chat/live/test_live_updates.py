@@ -27,6 +27,7 @@ from chat.live import publish
 from chat.live.blocks import RedrawPace
 from chat.models import Conversation, Event, Turn
 from chat.socket import consumer
+from chat.turns import heartbeat
 from chat.turns.manager import TurnManager
 from chat.validation import Message
 from reasoning.events import AssistantMessage
@@ -624,6 +625,22 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
         await all_as_reloaded(near, far)
         assert "Denied by the user." in near.shown
         assert KEY not in near.shown + "".join([*near.frames, *far.frames])
+
+
+async def test_page_of_another_process_follows_a_turn_from_its_start(
+    upstream, alice, conversation, elsewhere, settings, monkeypatch
+):
+    """Its first words do not wait for the first checkpoint."""
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 600)
+    settings.LEASE_HEARTBEAT_S, settings.LEASE_EXPIRY_S = 600, 3600
+    upstream.script([{"content": "Early words of it. " * 9, "chunk": 20, "faults": held("go", "event:6")}])
+    async with page_of(alice, conversation, elsewhere) as far:
+        await far.sees('"running":false')
+        await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await far.sees("Early words")
+        upstream.release("go")
+        await ended(conversation)
 
 
 @pytest.mark.spec("product 48")
