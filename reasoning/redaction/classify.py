@@ -62,7 +62,7 @@ _KEY_BOOKKEEPING = wordset(
 )
 # Whose code is public: an errorCode, a countryCode.
 _CODE_OWNERS = wordset("error status exit return http country currency language postal zip area source event reason")
-_PASSING = wordset("bypass compass encompass overpass surpass trespass underpass")
+_PASSING = wordset("bypass reisepass compass encompass overpass surpass trespass underpass")
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
