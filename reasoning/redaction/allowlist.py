@@ -63,7 +63,7 @@ ALLOWLIST = (
         "$slack-token:oidc.clientSecret",
         "$maple-77",
     ),
-    Allowed("member of a variable", r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+|-|\[)", "$row.sessionToken3", "$maple77!"),
+    Allowed("member of a variable", r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+(?:\(.*)?|-|\[)", "$row.sessionToken3", "$maple77!"),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
         "variable of a secret",
@@ -271,6 +271,7 @@ ALLOWLIST = (
         r"(?:RSA(?:SSA|ES)?|ECDSA|ECDH|EdDSA|(?:EC)?DHE|PSK|AES(?:128|192|256)?|HMAC|SHA|PBKDF2|HKDF|PKCS|TLS|SCRAM)"
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
         r"|(?i:(?:rsa|ecdsa|dsa|hmac)(?:[-_][a-z]{2,6}\d{0,4}[a-z]?\d?){0,3}[-_]sha\d{1,3})|[A-Z]{3,6}\d?With[A-Z][A-Za-z]{2,8}\d{0,3}"
+        r"|(?:aes|camellia|des3?)\d{0,3}(?:-[a-z]{2,6}\d{0,3}){1,4}(?:-\d{2,3})?|X?OAUTH(?:2|BEARER)"
         r"|SHA\d{3}With(?:RSA|ECDSA)|(?:RSA|ECDSA)WithSHA\d{3}|(?:Pure)?Ed(?:25519|448)|PKCS#\d{1,2}"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
@@ -297,7 +298,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "path from a root",
-        r"(?:/\.?[a-z][a-z\d._-]{1,30}(?:@\d{1,3}(?:\.\d{1,3}){0,2})?){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w./-]{1,80})?",
+        r"\$\{?[A-Z_]{2,20}\}?(?:/[\w.-]{1,60}){1,10}|(?:/\.?[a-z][a-z\d._-]{1,30}(?:@\d{1,3}(?:\.\d{1,3}){0,2})?){2,}/?|/[a-z-]{2,30}/?|(?:~|\.\.?)/[\w./-]{1,160}(?:#[\w./-]{1,80})?",
         "/etc/ssl/redis2.pem",
         "/Maple77",
     ),
@@ -305,7 +306,8 @@ ALLOWLIST = (
         "relative path",
         r"(?:[\w.-]{1,40}/){1,12}[\w-]{1,60}(?:\.[a-z]\w{1,7}){1,2}|\.[a-z]{2,20}/[a-z]{3,20}(?:[_.-][a-z]{2,20}){1,3}\d?|(?:[a-z][a-z\d.-]{1,30}/){2,}[a-z][a-z-]{1,30}\d{0,2}"
         r"|[a-z]{2,20}\d?(?:-[a-z]{2,20}){0,4}/[a-z]{2,20}(?:-[a-z]{2,20}){1,5}"  # a name in a namespace
-        r"|(?:[a-z][a-z\d-]{1,30}\.){1,4}[a-z]{2,6}/[a-z][a-z-]{1,60}",
+        r"|(?:[a-z][a-z\d-]{1,30}\.){1,4}[a-z]{2,6}/[a-z][a-z-]{1,60}"
+        r"|(?:[a-z][A-Za-z]{2,20}/[\w.-]{1,40}/){2,6}[\w./-]{1,80}",  # of a cloud
         "logs/2024/05/app-7f9c4d.log.gz",
         "logs/Maple77",
     ),
@@ -390,7 +392,13 @@ EXPRESSIONS = (
     ),
     Allowed("call, index or block", r"[A-Za-z_][\w.:-]{2,}(?:!?\(.*|\[(?!redacted\b).*|\{)", "tokens[0]", "maple77"),
     Allowed("call of two letters", r"[a-z]{2}\(", "id(", "7("),
-    Allowed("member", r"[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?", "account.refresh_token", "maple.77"),
+    # Names have few digits in their midst: s3Client, oauth2Client.
+    Allowed(
+        "member",
+        r"[A-Za-z_]+(?:(?:(?<=s)3|2|64|256|509)[A-Za-z_]+)?\d{0,3}(?:\.[A-Za-z_]+)+(?:\(|\{.*)?",
+        "account.refresh_token",
+        "maple.77",
+    ),
     Allowed(
         "member of a member",
         r"[A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|\d{1,3}(?=\.))){2,}",

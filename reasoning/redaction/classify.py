@@ -52,7 +52,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
     " form request response input box button element selector widget interface handler extractor hasher factory builder"
-    " resolver history found question questions kid"
+    " resolver history found question questions kid alias set changed"
 )
 _BOOKKEEPING = wordset("pagination next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -67,7 +67,7 @@ _PASSING = wordset("bypass reisepass compass encompass overpass surpass trespass
 FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
     passwort kennwort losung wachtwoord passe mdp contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
-    lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
+    ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
     şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
     المرور السر khẩu sandi sandinya
     """
@@ -93,10 +93,11 @@ SECRET_PAIRS = frozenset(
         " application root security server vapid fernet content symmetric wallet license product activation recovery"
         " host user wifi wlan integration project org team license gpg pgp tls ssl jwt cookie token login"
     )}
-    | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
+    | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset"
+        " unlock door gate alarm entry lock safe sms")}
     | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
     | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
-    | {("honeycomb", "team"), ("art", "api"), ("app", "token")}
+    | {("key", "material"), ("honeycomb", "team"), ("art", "api"), ("app", "token")}
     | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
 _PII_WORDS = wordset(

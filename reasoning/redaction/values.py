@@ -48,7 +48,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 _FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
 _LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
 # The name of a resource is public, whatever its parts look like.
-ARN = re.compile(r"(?<![a-z])(?:arn|urn):[\w:/.*\-]*\Z")
+ARN = re.compile(r"(?<![a-z])(?:arn|urn|spotify):[\w:/.*\-]*\Z")
 MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
@@ -66,7 +66,7 @@ _PUBLIC_BESIDE = (
     (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
     (
         re.compile(r"(?i:token|credentials?)(?i:[ _-]?id)\Z|[a-z]Secrets?Id\Z"),
-        re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
+        re.compile(r"(?i)(?:[a-z][\w.]{0,40}-){0,4}[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
     ),
     (
         re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signing ?key\Z"),
@@ -186,7 +186,7 @@ _SENTENCE_WORDS = wordset(
     obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
     vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
-    renew revoke rotate replace review share update verify
+    debe deben tiene tener puede renew revoke rotate replace review share update verify
     mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
     zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
     link strength length hint hints almost accurate across after again against all allow allows already also always

@@ -48,7 +48,8 @@ from reasoning.redaction.values import (
 _SEPARATOR = (
     r"(?:=>|:=|->|<-|[→⇒]|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
-    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\|(?!\|)|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\{(?=[\"'])|\|(?!\|)"
+    r"|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
     r"|[-–—](?=\s|\Z)|>?(?:</?[A-Za-z]{1,8}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
@@ -100,8 +101,8 @@ _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
-        # "app").password("…": behind the end of a call another name may follow.
-        start = lead.start("sep") if lead["sep"].startswith(".") else lead.end()
+        # "app").password("…", <logon><password>: a sign between may have the next name.
+        start = lead.start("sep") if lead["sep"][0] in ".>" else lead.end()
         kind, last = classify(lead["name"]), lead["name"].rpartition(" ")[2]
         if last != lead["name"] and classify(" ".join(lead["name"].split()[-2:])) is KeyKind.NONE:
             continue  # "secret owner=x", "token sent via: x"
@@ -198,7 +199,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
         is_public_beside(name, value)
-        or (not quoted and is_expression(value))
+        or (not quoted and is_expression(value) and not is_in_environment(lead, value))
         or (separator in (":", ",", "|") and is_verb(name, value, lead.string, lead.start()))
         or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
     ):
@@ -225,6 +226,12 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     if _VERSION.fullmatch(value):
         return False
     return is_quoted_secret(lead, value, quoted) if quoted else is_bare_secret(lead, value)
+
+
+def is_in_environment(lead: re.Match[str], value: str) -> bool:
+    """True for a line such as ``DB_PASSWORD=w7.crossing``, where no code is."""
+    is_tight = lead["name"].isupper() and lead[0].endswith(f"{lead['name']}=")
+    return is_tight and value.replace(".", "").isalnum() and any(map(str.isdigit, value))
 
 
 def is_weak_value(separator: str, kind: KeyKind, value: str) -> bool:
@@ -255,7 +262,7 @@ def is_quoted_secret(lead: re.Match[str], value: str, quote: str) -> bool:
     is_name |= is_label(value)
     is_listed = quote == "`" or "[" in lead["open"]
     is_name |= is_listed and not PASSWORD_NAME.search(name) and _NAME_OF_FIELD.fullmatch(value) is not None
-    is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= 2
+    is_text = len(words := value.split()) >= 4 and sum(map(is_word, words)) >= max(2, len(words) / 2)
     is_text |= " " in value and NEXT_NAME.match(value) is not None  # "interval: 45m"
     is_text |= " " in name and len(words) > 1 and not any(map(str.isdigit, value))  # a translation
     return not (is_command or is_name or is_text or _DOTTED_PATH.fullmatch(value)) and (
@@ -371,7 +378,7 @@ _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩ
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
-    r"|tochararray|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
+    r"|tochararray|key[_-]?material|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
 TRIGGERS = (
@@ -428,7 +435,7 @@ RULES = (
         r"(?:(?<![^\s\[(,=])--?|(?<=[\"'`])--)(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)"
         r"[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
         accept=lambda found, value: (
-            classify(found["name"]) is KeyKind.SECRET
+            names_secret(found["name"], looks_secret=is_random(value))
             and not is_expression(value)
             and not is_variable(value)
             and not is_word(value)

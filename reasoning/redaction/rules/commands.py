@@ -49,7 +49,7 @@ TRIGGERS = (
     Trigger(
         "flag",
         marks="-/",
-        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)[uU]:",
+        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)(?:[uU]:|[rR][uU](?!\w))",
         window=next_words(4),
     ),
 )
@@ -144,10 +144,10 @@ RULES = (
         "user and password flags",
         "flag command",
         ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
-        r"(?<![\w-])[-/][uU][: =]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: =]?[\"']?(?P<value>[^\s\"']{5,256}+)",
+        r"(?<![\w-])[-/][rR]?[uU][: =]?[^\s\"']{1,64}[ ]{1,2}[-/][rR]?[pP][: =]?[\"']?(?P<value>[^\s\"']{5,256}+)",
         # Clients of MySQL and PostgreSQL ask for it: behind their "-p " is a database or a port.
         accept=lambda found, value: is_mixed(value) and not _ASKS.search(found.string, 0, found.start()),
-        needs=r"[-/][pP]",
+        needs=r"[-/][rR]?[pP]",
     ),
     pattern_rule(
         "set command",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from reasoning.redaction.allowlist import is_expression, is_harmless
-from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, KeyKind, classify
 from reasoning.redaction.rules import Rule, Span, Trigger
 from reasoning.redaction.rules.prose import PASSWORD_NAME, accepts_digits
 from reasoning.redaction.values import NEXT_NAME, WEAK_MIN_CHARS, is_mixed, is_number_like, is_random, is_word, wordset
@@ -19,7 +19,7 @@ _PART_OF_SENTENCE = re.compile(r" +\w+ ")  # a cell of several words behind a co
 _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
 # INSERT INTO users (name, password) VALUES (…): values are matched to columns from the right.
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
-_INSERT_ROW = re.compile(r"\([^()]{1,400}")
+_INSERT_ROW = re.compile(r"(?<!\w)\([^()]{1,400}")
 _LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
 _NAME_OR_WORD = re.compile(r"[A-Za-z][a-z]*+(?:(?:[-_.]?[A-Z][a-z]*+|[-_.][a-z]++)++(?:\(\))?)?+")  # of a secret, too
 _CELL_MARKUP = " \t\r\"'`*_"
@@ -51,7 +51,9 @@ def find_in_tables(
         named = {} if columns and delimiter else private_columns(cells, own_delimiter, kind_of_column)
         if not columns and not named:
             continue
-        is_heading = own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
+        # Clients of databases draw a line below the last row, too.
+        is_first = not (columns and delimiter)
+        is_heading = is_first and own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
         # Where a line of one name is followed by one that names columns, it was no heading.
         is_row = own_delimiter and delimiter in ("", own_delimiter) and not (is_heading or (named and len(cells) > 1))
         if columns and is_row:
@@ -80,7 +82,8 @@ def find_in_inserts(
             values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
             for kind, (first, end) in zip(kinds, reversed(values), strict=False):
                 value = text[first:end]
-                if kind and value and is_private(value, kind, is_framed=None):
+                is_call = text.startswith("(", end)
+                if kind and value and not is_call and is_private(value, kind, is_framed=None):
                     yield first, end, kind
 
 
@@ -114,7 +117,7 @@ def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[
 def find_secret_cells(text: str, start: int) -> Iterator[Span]:
     def kind_of_column(name: str) -> str:
         kind = classify(name)
-        if kind is KeyKind.SECRET and PASSWORD_NAME.search(name):
+        if (kind is KeyKind.SECRET and PASSWORD_NAME.search(name)) or name.lower() in FOREIGN_PASSWORD_WORDS:
             return "password"
         if kind is KeyKind.SECRET and accepts_digits(name):
             return "digits"
@@ -147,7 +150,7 @@ def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
 INSERT_WINDOW = r"(?:(?i:VALUES?)\s{0,4}+(?:\([^()]{0,400}+(?:\),?\s{0,4}+)?+){0,40}+)?+"
 _TABLE_WORDS = wordset(
     "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
-    " contraseña senha wachtwoord"
+    " contraseña clave senha wachtwoord"
 )
 # Behind a column's name: the rest of the heading, and the rows; or the rows of an INSERT statement.
 _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"

@@ -178,7 +178,7 @@ _PUBLIC_ID = re.compile(
     r"/?(?:[\w-]{1,30}/){0,4}(?:static|assets|chunks|dist)/|"  # files of a page
     # AAAA begins public keys of SSH; others pictures, documents and XML in Base64
     r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|LS0tLS1CRUdJTiBDRVJU|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
-    r"|/?(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
+    r"|/{0,2}(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
     r"|PL[\w-]{32}(?![\w-])"  # a playlist
     r"|RW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/])"  # a public key of minisign
     r"|MIGfMA0GCSqGSIb3DQEBAQUAA|MII[BC]IjANBgkqhkiG9w0BAQEF|MFkwEwYHKoZIzj0CAQ|MCowBQYDK2V"  # public keys in Base64
@@ -192,6 +192,7 @@ _PUBLIC_NAME = re.compile(
     r"(?:(?i:pub(?:lic)?[ _-]?keys?|address|program|peer|fingerprint|thumbprint|sum|digest|cid|etag"
     r"|version[ _-]?id|cursor|(?<![a-z])(?:uid|cert(?:ificate)?)|credentials?[ _-]?id"
     r"|(?<![a-z])(?:at|c|s)_hash|build[ _-]?id|sec-websocket-(?:accept|key)"
+    r"|(?<![\w?&])(?:p|bh?)(?==)"  # of DKIM
     r"|content-md5|message-id|amz-id-2|site-verification"
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}\\?[\"'`<>]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-]|[\w.-]{3,60}:)?\Z"
