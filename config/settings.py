@@ -282,7 +282,7 @@ DOCUMENT_QUOTA_BYTES = env(
     "DOCUMENT_QUOTA_BYTES",
     "2000000000",
     integer(1000, 1_000_000_000_000),
-    "Bytes that the documents of one user's collections may have together.",
+    "Bytes that the documents of one user's collections may have together, with their texts.",
 )
 DOCUMENTS_PER_COLLECTION = env(
     "DOCUMENTS_PER_COLLECTION", "1000", integer(1, 100_000), "Documents that one collection may have."
