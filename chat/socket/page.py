@@ -161,7 +161,7 @@ class PageSession:
         match event["kind"]:
             case "started" if event.get("beside"):
                 # Mostly its card has come with that of the first.
-                return [] if event["turn"] in self._cards else await self._redraw()
+                return await (self._follow(event) if event["turn"] in self._cards else self._redraw())
             case "started":
                 self._newest_id = event["turn"]
                 self._may_have_new_settings = False

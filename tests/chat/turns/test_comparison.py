@@ -9,6 +9,7 @@ from channels.layers import get_channel_layer
 
 from chat import eventlog
 from chat.models import Conversation, ModelProfile, Turn
+from chat.turns import heartbeat
 from chat.turns.manager import turn_manager
 from reasoning.events import AssistantMessage
 from replay_contract_server.fixture import running_contract_server
@@ -65,6 +66,20 @@ async def both_ended(*turns: Turn) -> list[Turn]:
     for turn in turns:
         await turn_manager.wait_until_finished(turn.conversation_id, turn.pk)
     return [await Turn.objects.aget(pk=turn.pk) for turn in turns]
+
+
+async def test_page_of_another_process_follows_both_answers_from_their_start(
+    services, alice, conversation, elsewhere, settings, monkeypatch
+):
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 600)
+    settings.LEASE_HEARTBEAT_S, settings.LEASE_EXPIRY_S = 600, 3600
+    async with page_of(alice, conversation, elsewhere) as far:
+        await far.sees('"running":false')
+        both = await compare(conversation)
+        await far.sees("One. It")
+        await far.sees("Two. It")
+        await release(services, "one", "two")
+        await both_ended(*both)
 
 
 async def has_posted(conversation: Conversation, turn: Turn, action: str) -> int:
