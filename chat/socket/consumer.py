@@ -288,6 +288,7 @@ async def check_pages() -> None:
     """
     loop = asyncio.get_running_loop()
     read_at = loop.time()
+    checks: dict[ConversationConsumer, asyncio.Task[None]] = {}
     while open_pages:
         await asyncio.sleep(CATCH_UP_EVERY_S)
         viewers: Viewers = {}
@@ -298,9 +299,11 @@ async def check_pages() -> None:
                 viewers = await database_sync_to_async(read_viewers)({page.key for page in open_pages.values()})
             except Exception:  # such as a database that is unavailable for a moment
                 logger.warning("pages not authorized again", exc_info=True)
-        checks = [
-            consumer.send_soon(partial(consumer.check, page, viewers.get(page.key), read_at))
+        hanging = {consumer: check for consumer, check in checks.items() if not check.done()}
+        checks = hanging | {
+            consumer: consumer.send_soon(partial(consumer.check, page, viewers.get(page.key), read_at))
             for consumer, page in open_pages.items()
-        ]
+            if consumer not in hanging
+        }
         if checks:
-            await asyncio.wait(checks, timeout=REAUTHORIZE_EVERY_S)  # a page that hangs holds up no other
+            await asyncio.wait(checks.values(), timeout=REAUTHORIZE_EVERY_S)  # a page that hangs holds up no other
