@@ -61,7 +61,7 @@ _DIGITS_NAME = re.compile(r"(?i)pin|puk|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwor
 # Words with ordinary meanings: "the key is that margins rose".
 _PLAIN_NAMES = wordset("token secret key credential auth schlüssel geheimni")
 FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
-    r"(?:\s{1,4}(?:for|of|to|on|in|at|from|per|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
+    r"(?:\s{1,4}(?:for|of|to|on|in|at|from|per|für|von|vom|des|der|zum|zur|im|am|pour|de|du|para|del|di|della|do|da|dell['’]\w{1,20}"
     r"|van|voor)(?:\s{1,4}\S{0,59}[^\s.!?;:=]){0,5}?)?"
 )
 # A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
@@ -94,7 +94,8 @@ _CODE_WORDS = (
     r"|immeub|port|puert|badge|entr|alarm|allarm|carte|cassaf|garage|casa|caja|cancell|coffre)\w{0,12})"
 )
 _SEED_PHRASE = re.compile(
-    r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
+    r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?)"
+    r"|seed(?:\s{1,2}(?:for|of)(?:\s{1,2}\w{1,12}){1,4}?)?(?=:))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
@@ -357,12 +358,14 @@ def find_seed_phrases(text: str, start: int) -> Iterator[Span]:
 TRIGGERS: Final = (
     Trigger(
         "phrase",
-        wordset("passphrase mnemonic phrase words word"),
+        wordset("passphrase mnemonic phrase words word seed"),
         window=re.compile(
-            r"(?i)[\"'`*]{0,4}+(?:\s{1,4}+(?:is|was|are))?+\s{0,4}+[:=]?+[\s\"'`*(]{0,6}+"
+            r"(?i)(?:\s(?:for|of)(?:\s\w{1,12}+){1,4}+)?+[\"'`*]{0,4}+(?:\s{1,4}+(?:is|was|are))?+\s{0,4}+[:=]?+[\s\"'`*(]{0,6}+"
             r"(?:(?:\d{1,2}[.)]\s?+)?+[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
         ),
-        needs=re.compile(r"(?i)passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|word)"),
+        needs=re.compile(
+            r"(?i)passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|word)|seed[^:\n]{0,60}:"
+        ),
     ),
     Trigger(
         "login",
