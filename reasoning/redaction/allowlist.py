@@ -45,7 +45,8 @@ ALLOWLIST = (
     ),
     Allowed(
         "brackets",
-        r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40}|hidden|masked|filtered|removed|omitted)[\])]?",
+        r"[\[(](?:[A-Z][A-Za-z _-]*|(?i:your|insert|enter)[\w -]{2,40}|hidden|masked|filtered|removed|omitted)[\])]?"
+        r"|\[[a-zß-öø-ÿ]{2,20}",
         "[your-password]",
         "[Maple77]",
     ),
@@ -329,7 +330,12 @@ ALLOWLIST = (
     ),
     Allowed("object identifier", r"\d(?:\.\d{1,6}){4,20}", "1.3.6.1.4.1.4203.1.11.1", "1.3.6.1maple"),
     Allowed("fingerprint", r"(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}", "51:C4:0C:6D:7E:A5:6C:D8", "51:C4:0C:6D"),
-    Allowed("digest", r"(?:sha-?\d{1,3}|md5)[:=-][0-9a-f]{32,128}", f"sha1:{'b2' * 20}", "sha1:maple77"),
+    Allowed(
+        "digest",
+        r"(?:sha-?\d{1,3}|md5)[:=-][0-9a-f]{32,128}|SHA256:[A-Za-z0-9+/]{43}=?",
+        f"sha1:{'b2' * 20}",
+        "sha1:maple77",
+    ),
     Allowed(
         "words of a form", r"[A-Za-z]{2,16}(?:\+[a-z]{2,16}){2,12}", "Invalid+name+or+password", "Maple+77+password"
     ),
@@ -359,6 +365,12 @@ ALLOWLIST = (
         r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?",
         "2024-12-31T23:59:59+01:00",
         "2024-12-31maple",
+    ),
+    Allowed(
+        "length of CSS",
+        r"\.?\d{1,4}(?:\.\d{1,3})?(?:r?em|px|pt|vh|vw|fr|deg|ch|cm|mm)",
+        ".75rem",
+        ".75maple",
     ),
     Allowed("address of a contract", r"0x[0-9a-fA-F]{40}", f"0x{'A0b86991' * 5}", "0xA0b86991maple"),
     Allowed(

@@ -52,7 +52,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
     " username user id region location level account config configuration settings options customs via"
     " form request response input box button element selector widget interface handler extractor hasher factory builder"
-    " resolver history found question questions kid alias set changed"
+    " resolver history found question questions kid alias set changed compatible"
 )
 _BOOKKEEPING = wordset("pagination next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -62,7 +62,7 @@ _KEY_BOOKKEEPING = wordset(
 )
 # Whose code is public: an errorCode, a countryCode.
 _CODE_OWNERS = wordset("error status exit return http country currency language postal zip area source event reason")
-_PASSING = wordset("bypass reisepass compass encompass overpass surpass trespass underpass")
+_PASSING = wordset("bypass brennerpass gebirgspass reisepass compass encompass overpass surpass trespass underpass")
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(
     """

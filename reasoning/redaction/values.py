@@ -176,7 +176,7 @@ TYPES_AND_EMPTY_VALUES = wordset(
     false typeof keyof readonly dev non-default cannot
     optional required char varchar secretstr uuid void type var let const hidden password file example impl
     dyn ref range new await async make func function struct class email date array list dict map default empty blank
-    unset off on yes no read write n/a tbd todo
+    unset off on yes no read write n/a tbd todo try hover focus
     """
 )
 # Words with which a sentence about a password continues.

@@ -16,6 +16,7 @@ from reasoning.redaction.rules.prose import (
     PUBLIC_WORDS,
     QUALIFIERS,
     accepts_digits,
+    continues_in_words,
     find_word_passphrase,
     is_label,
     is_no_identifier,
@@ -199,7 +200,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
         is_public_beside(name, value)
-        or (not quoted and is_expression(value) and not is_in_environment(lead, value))
+        or (not quoted and "<" not in separator and is_expression(value) and not is_in_environment(lead, value))
         or (separator in (":", ",", "|") and is_verb(name, value, lead.string, lead.start()))
         or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
     ):
@@ -211,7 +212,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         is_literal = re.match(r"[\"'`]\s", behind_name) is not None  # 'token_1' == 'token_2'
-        return bool(quoted) and len(value) > 3 and not is_literal
+        return bool(quoted) and len(value) > 3 and value.count(" ") < 3 and not is_literal
     if separator[-1] == "(" or separator == "::":
         is_chosen = PASSWORD_NAME.search(name) or not (JOINED_NAMES.fullmatch(value) or is_expression(value))
         return " " not in value and is_mixed(value) and bool(is_chosen) and not is_address(value)
@@ -279,6 +280,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     if separator == ":" and is_word(value) and not _LINE_END.match(lead.string, end):
         return False
     if not PASSWORD_NAME.search(name) and _NAME_OF_OBJECT.fullmatch(value):
+        return False
+    if continues_in_words(name, value, lead.string, end):
         return False
     if (value.isdigit() and _SIZE.match(lead.string, end)) or (value[0] == "#" and value[1:].isalpha()):
         return False

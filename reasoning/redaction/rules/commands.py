@@ -27,11 +27,14 @@ _ASKS = re.compile(r"(?:mysql|mariadb|psql|pg_)\w*(?: [^\n|;&]{0,80})?\Z")
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
-    " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser"
+    " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser requirepass masterauth"
 )
 TRIGGERS = (
     Trigger(
-        "command", _COMMAND_WORDS, window=next_words(12), needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit")
+        "command",
+        _COMMAND_WORDS,
+        window=next_words(12),
+        needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit|requirepass|masterauth"),
     ),
     Trigger("command", wordset("net"), window=re.compile(r"(?: (?:user?(?: \S*+){0,4}+)?+)?+")),
     Trigger(
@@ -108,6 +111,13 @@ RULES = (
         r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
         accept=is_no_number,
         needs=r"<<<",
+    ),
+    pattern_rule(
+        "configuration of Redis",
+        "command",
+        ("requirepass {password}", "requirepass is empty by default"),
+        r"(?<!\S)(?:requirepass|masterauth)[ ][\"']?(?P<value>[^\s\"']{4,128}+)",
+        accept=lambda _found, value: not value.isalpha(),
     ),
     pattern_rule(
         "user of Redis",

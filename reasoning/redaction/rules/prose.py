@@ -45,7 +45,10 @@ _GRAMMAR_WORDS = wordset(
     every field for from has have here if in into is it its leave letters longer may minimum more must need
     needs never new not of on one only optional or our please provide require required requires same shall
     should some stored than that the their them then there these they this to type use used user users uses using
-    was when which will with without you your characters
+    was when which will with without you
+    al avec avez celui che con dans de del des die dieser een el elle est et für het la las le les los mit niet nicht
+    no non oder ou para per por pour qu que quel si sind son sur toda toute tous un una und une van vom von voor vous
+    your characters
     """
 )
 # First words of names such as "access token".
@@ -123,6 +126,7 @@ _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<
 _NOT_BLANK = re.compile(r"\S+")
 _RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
 _FIELD = re.compile(r"(?:kid|alg|ttl|id|type|size|scope)=")  # of what is said of a key
+_MORE_WORDS = re.compile(r" (?!(?:y|e|ed|et|und|en|i|och|og)\s)[a-zß-öø-ÿ]{2,24}(?=[\s.,;:!?])")  # but "maple and …"
 _CELL = re.compile(r"[a-z]+\|[A-Za-z]")  # of a table
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
@@ -164,6 +168,15 @@ def is_verb(name: str, value: str, text: str, start: int) -> bool:
     if is_pass and _OTHER_COUNT.match(text, end):
         return True  # "pass: 212, fail: 3"
     return bool(is_pass) and not (_USER.search(text, max(start - 100, 0), start) or _USER_BEHIND.match(text, end))
+
+
+def continues_in_words(name: str, value: str, text: str, end: int) -> bool:
+    """True for a word behind a name of another language that more words follow: "es demasiado corta".
+
+    Of English the words are known with which a sentence continues (``is_word``).
+    """
+    is_foreign = not FOREIGN_PASSWORD_WORDS.isdisjoint(name.lower().split())
+    return is_foreign and value.isalpha() and _MORE_WORDS.match(text, end) is not None
 
 
 def is_label(value: str) -> bool:
@@ -214,6 +227,8 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
             start, value = stated.start("value"), strip_punctuation(stated["value"])
             end = start + len(value)
             if is_on_next_line(text, word.end(), start, end, value) or continues_sentence(text, start, end):
+                continue
+            if continues_in_words(name, value, text, end):
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
@@ -420,7 +435,7 @@ RULES: Final = (
         ("Your verification code is {}.\t493817", "status code 404, exit code 137"),
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|PUK|(?i:cv[cv]2?))"
         rf"[\"'`*]{{0,3}}(?:{FOR_SOMETHING}(?=\s{{1,4}}(?:is|was|ist|lautet|est|es|è)\s|\s?:))?"
-        r"(?:,?\s{1,4}(?:is|was|ist|lautet|est|es|è|c['’]est)(?:\s{1,4}(?:now|seit|since|jetzt|ab|vanaf|ahora|désormais)(?:\s[\w.]{1,12})?)?)?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+        r"(?:,?\s{1,4}(?:is|was|ist|lautet|est|es|è|c['’]est)(?:\s{1,4}(?:now|seit|since|jetzt|ab|vanaf|ahora|désormais)(?:\s[\w.]{1,12})?|\s{1,4}(?:le|la|el|il))?)?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
         r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
         needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN|PUK).{1,64}?\d{3})",
     ),

@@ -150,8 +150,9 @@ def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
 INSERT_WINDOW = r"(?:(?i:VALUES?)\s{0,4}+(?:\([^()]{0,400}+(?:\),?\s{0,4}+)?+){0,40}+)?+"
 _TABLE_WORDS = wordset(
     "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
-    " contraseña clave senha wachtwoord"
+    " clave"
 )
+_TABLE_WORDS |= FOREIGN_PASSWORD_WORDS
 # Behind a column's name: the rest of the heading, and the rows; or the rows of an INSERT statement.
 _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
 
