@@ -226,9 +226,11 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         if stated:
             start, value = stated.start("value"), strip_punctuation(stated["value"])
             end = start + len(value)
-            if is_on_next_line(text, word.end(), start, end, value) or continues_sentence(text, start, end):
-                continue
-            if continues_in_words(name, value, text, end):
+            if (
+                is_on_next_line(text, word.end(), start, end, value)
+                or continues_sentence(text, start, end)
+                or continues_in_words(name, value, text, end)
+            ):
                 continue
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
