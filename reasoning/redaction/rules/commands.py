@@ -22,7 +22,7 @@ def is_no_number(found: re.Match[str], _value: str) -> bool:
     return not is_number_like(found["value"])
 
 
-_ASKS = re.compile(r"(?:mysql|mariadb|psql|pg_)\w*(?: [^\n|;&]{0,80})?\Z")
+_ASKING_CLIENT = re.compile(r"(?:mysql|mariadb|psql|pg_)\w*(?: [^\n|;&]{0,80})?\Z")
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
@@ -156,7 +156,7 @@ RULES = (
         ("az sql server create -n x -u joe -p {password}", "ssh -u joe -p 2222 host"),
         r"(?<![\w-])[-/][rR]?[uU][: =]?[^\s\"']{1,64}[ ]{1,2}[-/][rR]?[pP][: =]?[\"']?(?P<value>[^\s\"']{5,256}+)",
         # Clients of MySQL and PostgreSQL ask for it: behind their "-p " is a database or a port.
-        accept=lambda found, value: is_mixed(value) and not _ASKS.search(found.string, 0, found.start()),
+        accept=lambda found, value: is_mixed(value) and not _ASKING_CLIENT.search(found.string, 0, found.start()),
         needs=r"[-/][rR]?[pP]",
     ),
     pattern_rule(

@@ -111,7 +111,7 @@ _VARIABLE = re.compile(
     r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+/[a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
 )
 # Behind these words is an id, a digest or a place.
-_PUBLIC_NAME = re.compile(
+_BEFORE_PUBLIC = re.compile(
     r"(?i)--?[a-z\-]{0,24}(?:id|tenant|subscription|project|region|zone)=?|[(\[]?(?:[a-z]{2,16}[_-])?id[:=]?"
     r"|[\w./\-]{0,60}(?:hash|digest|checksum|revision)[:=]"
 )
@@ -127,7 +127,7 @@ _NOT_BLANK = re.compile(r"\S+")
 _RESOURCE = re.compile(r"[a-z]{2,}(?:-(?:[a-z]{2,}|[a-z\d]{3,6})){1,6}")  # of a cluster: "db-creds-7f9c"
 _FIELD = re.compile(r"(?:kid|alg|ttl|id|type|size|scope)=")  # of what is said of a key
 _MORE_WORDS = re.compile(r" (?!(?:y|e|ed|et|und|en|i|och|og)\s)[a-zß-öø-ÿ]{2,24}(?=[\s.,;:!?])")  # but "maple and …"
-_CELL = re.compile(r"[a-z]+\|[A-Za-z]")  # of a table
+_CELL_REST = re.compile(r"[a-z]+\|[A-Za-z]")  # of a table
 _WHOLE_NAME = re.compile(r"[\w./\-]+\Z")
 _REST_OF_NAME = re.compile(r"[\w./\-]*\w")
 _COMPOUND = re.compile(r"[_/\d]|[a-z][A-Z]")
@@ -297,7 +297,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
     is_verb_pin = name.lower() == "pin" and not value.isdigit()  # "pin urllib3 to …"
     if (
         value[0] in "=:|-("
-        or _CELL.match(value)
+        or _CELL_REST.match(value)
         or _FIELD.match(value)
         or is_verb_pin
         or _VARIABLE.match(value)
@@ -316,7 +316,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         rest = text[name.end() : around.start("words")] if around else ""
-        is_announced, is_public = not name["plain"], _PUBLIC_NAME.fullmatch(rest) is not None
+        is_announced, is_public = not name["plain"], _BEFORE_PUBLIC.fullmatch(rest) is not None
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
             value = strip_punctuation(word.group().lstrip("\"'`*_«„“(["))
             if "[redacted" in word.group():
@@ -338,7 +338,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 yield Span(start, start + len(value))
                 break
             # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
-            is_public = _PUBLIC_NAME.fullmatch(word.group()) is not None
+            is_public = _BEFORE_PUBLIC.fullmatch(word.group()) is not None
             is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-«“„" or word.group().lower() in _COPULAS)
 
 
