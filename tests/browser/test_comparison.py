@@ -58,9 +58,12 @@ def test_two_answers_stream_side_by_side_and_one_is_kept(visit, staffed, model, 
     assert demo.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     hardly_shifted(demo)
 
+    processor = demo.context.new_cdp_session(demo.page)
+    processor.send("Emulation.setCPUThrottlingRate", {"rate": 20})  # a slow device is given the page in parts
     demo.page.reload()
     demo.page.evaluate(COUNT_SHIFTS)
     expect(second.answer).to_contain_text("The second.")
+    processor.send("Emulation.setCPUThrottlingRate", {"rate": 1})
     other.release("go")
     second.ends()
     expect(demo.stop_button).to_be_visible()
