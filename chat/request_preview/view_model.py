@@ -6,7 +6,6 @@ Administrators read the redacted request, everybody its parts, in tokens.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -33,7 +32,8 @@ from reasoning.events import (
 )
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
 from reasoning.replay.dialects import dialect_named
-from reasoning.replay.plan import COMPACTED
+from reasoning.replay.plan import COMPACTED, Omission
+from reasoning.replay.selection import ReasonWords
 from reasoning.replay.tokens import entry_tokens, event_tokens, question_tokens, text_tokens
 from reasoning.replay.wire.calls import NOT_RUN
 from reasoning.visibility import Visibility
@@ -52,45 +52,7 @@ SHARES = {
     "attachments": "attachments",
 }
 NO_TOKENS: Mapping[str, int] = {}
-# Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
-REASONS = {
-    "part of the summary": gettext_noop("Replaced by a summary"),
-    "left out, so that the request fits": gettext_noop("Omitted so that the request fits"),
-    "a result without its call": gettext_noop("A result that belongs to no call"),
-    r"reasoning\.stripFromContext is (?P<value>\w+)": gettext_noop(
-        "Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"
-    ),
-    r"reasoning\.includeInContext is off": gettext_noop("Thinking, and reasoning.includeInContext is off"),
-    "the same call a second time": gettext_noop("The same call a second time"),
-    "partial text of a failed turn": gettext_noop("Partial answer of a failed turn"),
-    "a call of a failed turn that never ran": gettext_noop("Unexecuted tool call of a failed turn"),
-    "reasoning of a failed turn, without a follower": gettext_noop("Unused thinking of a failed turn"),
-    "of a response that did not end well": gettext_noop("Encrypted thinking of a failed response"),
-    "it was purged": gettext_noop("It was deleted after THINKING_RETENTION_DAYS"),
-    r"reasoning of this kind has no place in a (?P<value>\w+) request": gettext_noop(
-        "Thinking of this kind has no place in this API (%(value)s)"
-    ),
-    r"(?P<value>\S+) takes no tools": gettext_noop("This service accepts no tools (%(value)s)"),
-    r"(?P<value>\S+) takes no reasoning back": gettext_noop("This service accepts no thinking (%(value)s)"),
-    r"(?P<value>\S+) takes no reasoning details back": gettext_noop(
-        "This service accepts no reasoning details (%(value)s)"
-    ),
-    r"(?P<value>\S+) takes no such step without its reasoning": gettext_noop(
-        "This service accepts no such step without its thinking (%(value)s)"
-    ),
-    r"made by (?P<value>.+)": gettext_noop("Written by another model (%(value)s) than the one asked now"),
-    "made at another endpoint or with another key": gettext_noop("Written at another endpoint, or with another key"),
-    "the service refused its own items": gettext_noop("The service refused its own sealed thinking"),
-    "an item that is no object": gettext_noop("A sealed item that can’t be read"),
-    "an item without ciphertext is not found by its service": gettext_noop(
-        "Can’t be sent back: the service sent no sealed content"
-    ),
-    "the same item a second time": gettext_noop("The same sealed item a second time"),
-    "reasoning that nothing follows": gettext_noop("Thinking that nothing follows"),
-    "the service refused this question": gettext_noop("The service refused this question"),
-}
-NOTES = {**REASONS, **reasoning_settings.NOTES}
-# The same reasons for people who don't administrate the site. What has one sentence is one line of theirs.
+# The same sentence for everybody, where several reasons are one to people who don't administrate the site.
 _OLD_THINKING = gettext_noop("Thinking of earlier answers isn’t sent.")
 _THINKING_NOT_TAKEN = gettext_noop("Thinking isn’t sent: this model accepts none of earlier answers.")
 _FOREIGN_THINKING = gettext_noop("Thinking of another model isn’t sent: only that model can read it.")
@@ -98,31 +60,66 @@ _UNFINISHED = gettext_noop("Unfinished parts of answers that failed aren’t sen
 _TOOLS_NOT_TAKEN = gettext_noop("Earlier tool calls aren’t sent: this model accepts none.")
 _NOT_ACCEPTED = gettext_noop("Parts that the model’s service wouldn’t accept aren’t sent.")
 _REFUSED = gettext_noop("What the model’s service refused before isn’t sent again.")
-PLAIN_REASONS = {
-    "part of the summary": gettext_noop("Earlier messages were summarised. The summary is sent in their place."),
-    "left out, so that the request fits": gettext_noop("The oldest messages are left out, so that the rest fits."),
-    "a result without its call": _NOT_ACCEPTED,
-    r"reasoning\.stripFromContext is (?P<value>\w+)": _OLD_THINKING,
-    r"reasoning\.includeInContext is off": _OLD_THINKING,
-    "the same call a second time": _NOT_ACCEPTED,
-    "partial text of a failed turn": _UNFINISHED,
-    "a call of a failed turn that never ran": _UNFINISHED,
-    "reasoning of a failed turn, without a follower": _UNFINISHED,
-    "of a response that did not end well": _UNFINISHED,
-    "it was purged": gettext_noop("Thinking that is too old to be stored any longer isn’t sent."),
-    r"reasoning of this kind has no place in a (?P<value>\w+) request": _THINKING_NOT_TAKEN,
-    r"(?P<value>\S+) takes no tools": _TOOLS_NOT_TAKEN,
-    r"(?P<value>\S+) takes no reasoning back": _THINKING_NOT_TAKEN,
-    r"(?P<value>\S+) takes no reasoning details back": _THINKING_NOT_TAKEN,
-    r"(?P<value>\S+) takes no such step without its reasoning": _NOT_ACCEPTED,
-    r"made by (?P<value>.+)": _FOREIGN_THINKING,
-    "made at another endpoint or with another key": _FOREIGN_THINKING,
-    "the service refused its own items": _REFUSED,
-    "an item that is no object": _NOT_ACCEPTED,
-    "an item without ciphertext is not found by its service": _NOT_ACCEPTED,
-    "the same item a second time": _NOT_ACCEPTED,
-    "reasoning that nothing follows": _NOT_ACCEPTED,
-    "the service refused this question": _REFUSED,
+# Why something is not sent: for administrators, and for everybody. What has one sentence is one line of theirs.
+REASONS: Mapping[ReasonWords, tuple[str, str]] = {
+    "part of the summary": (
+        gettext_noop("Replaced by a summary"),
+        gettext_noop("Earlier messages were summarised. The summary is sent in their place."),
+    ),
+    "left out, so that the request fits": (
+        gettext_noop("Omitted so that the request fits"),
+        gettext_noop("The oldest messages are left out, so that the rest fits."),
+    ),
+    "a result without its call": (gettext_noop("A result that belongs to no call"), _NOT_ACCEPTED),
+    "reasoning.stripFromContext is {}": (
+        gettext_noop("Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"),
+        _OLD_THINKING,
+    ),
+    "reasoning.includeInContext is off": (
+        gettext_noop("Thinking, and reasoning.includeInContext is off"),
+        _OLD_THINKING,
+    ),
+    "the same call a second time": (gettext_noop("The same call a second time"), _NOT_ACCEPTED),
+    "partial text of a failed turn": (gettext_noop("Partial answer of a failed turn"), _UNFINISHED),
+    "a call of a failed turn that never ran": (gettext_noop("Unexecuted tool call of a failed turn"), _UNFINISHED),
+    "reasoning of a failed turn, without a follower": (gettext_noop("Unused thinking of a failed turn"), _UNFINISHED),
+    "of a response that did not end well": (gettext_noop("Encrypted thinking of a failed response"), _UNFINISHED),
+    "it was purged": (
+        gettext_noop("It was deleted after THINKING_RETENTION_DAYS"),
+        gettext_noop("Thinking that is too old to be stored any longer isn’t sent."),
+    ),
+    "reasoning of this kind has no place in a {} request": (
+        gettext_noop("Thinking of this kind has no place in this API (%(value)s)"),
+        _THINKING_NOT_TAKEN,
+    ),
+    "{} takes no tools": (gettext_noop("This service accepts no tools (%(value)s)"), _TOOLS_NOT_TAKEN),
+    "{} takes no reasoning back": (gettext_noop("This service accepts no thinking (%(value)s)"), _THINKING_NOT_TAKEN),
+    "{} takes no reasoning details back": (
+        gettext_noop("This service accepts no reasoning details (%(value)s)"),
+        _THINKING_NOT_TAKEN,
+    ),
+    "{} takes no such step without its reasoning": (
+        gettext_noop("This service accepts no such step without its thinking (%(value)s)"),
+        _NOT_ACCEPTED,
+    ),
+    "made by {}": (gettext_noop("Written by another model (%(value)s) than the one asked now"), _FOREIGN_THINKING),
+    "made at another endpoint or with another key": (
+        gettext_noop("Written at another endpoint, or with another key"),
+        _FOREIGN_THINKING,
+    ),
+    "the service refused its own items": (gettext_noop("The service refused its own sealed thinking"), _REFUSED),
+    "an item that is no object": (gettext_noop("A sealed item that can’t be read"), _NOT_ACCEPTED),
+    "an item without ciphertext is not found by its service": (
+        gettext_noop("Can’t be sent back: the service sent no sealed content"),
+        _NOT_ACCEPTED,
+    ),
+    "the same item a second time": (gettext_noop("The same sealed item a second time"), _NOT_ACCEPTED),
+    "reasoning that nothing follows": (gettext_noop("Thinking that nothing follows"), _NOT_ACCEPTED),
+    "the service refused this question": (gettext_noop("The service refused this question"), _REFUSED),
+    "the service failed at the results of these calls": (
+        gettext_noop("The service failed at the results of these calls"),
+        _NOT_ACCEPTED,
+    ),
 }
 
 
@@ -215,9 +212,7 @@ def left_out_lines(preview: NextRequest, sees: Visibility) -> list[LeftOutLine]:
         event = events.get(omission.seq)
         if event is None or (isinstance(event, Reasoning) and not sees.reasoning_possible):
             continue
-        sentence = next(
-            (words for pattern, words in PLAIN_REASONS.items() if re.fullmatch(pattern, omission.reason)), _NOT_ACCEPTED
-        )
+        sentence = REASONS[omission.words][1]
         tokens[sentence] = tokens.get(sentence, 0) + event_tokens(event)
     return [LeftOutLine(_(sentence), count) for sentence, count in tokens.items()]
 
@@ -266,11 +261,11 @@ def left_out_rows(preview: NextRequest) -> Iterator[LeftOutRow]:
         if rule == "compaction" and len(run) > 1:
             kind = ngettext("%(count)s event", "%(count)s events", len(run)) % {"count": len(run)}
             tokens = sum(event_tokens(events[omission.seq]) for omission in run)
-            yield LeftOutRow(f"{run[0].seq}–{run[-1].seq}", kind, explain(run[0].reason), rule, tokens)
+            yield LeftOutRow(f"{run[0].seq}–{run[-1].seq}", kind, explain(run[0]), rule, tokens)
             continue
         for omission in run:
             event = events[omission.seq]
-            yield LeftOutRow(str(omission.seq), event.type, explain(omission.reason), rule, event_tokens(event))
+            yield LeftOutRow(str(omission.seq), event.type, explain(omission), rule, event_tokens(event))
 
 
 def content_of(event: Event, sees: Visibility) -> str:
@@ -305,7 +300,7 @@ def size_of(text: str) -> str:
 
 def notes(preview: NextRequest) -> Iterator[str]:
     """Yield what could not be asked for, and what was mended so that the service accepts the request."""
-    yield from (explain(note) for note in preview.plan.notes)
+    yield from (sentence for _setting, sentence in map(reasoning_settings.explain_note, preview.plan.notes))
     if repaired := len(preview.plan.repairs):
         note = ngettext(
             "One entry was mended, so that the service accepts it.",
@@ -345,9 +340,6 @@ def bar(preview: NextRequest, rows: Sequence[SentRow], waiting: Mapping[str, int
         start = end
 
 
-def explain(reason: str) -> str:
-    """Return a reason or note of a plan in the reader's language; one that is not listed is returned unchanged."""
-    for pattern, sentence in NOTES.items():
-        if match := re.fullmatch(pattern, reason):
-            return _(sentence) % match.groupdict() if match.groupdict() else _(sentence)
-    return reason
+def explain(omission: Omission) -> str:
+    """Return why something is not sent, in the reader's language."""
+    return _(REASONS[omission.words][0]) % {"value": omission.value}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.replay.dialects import Dialect
@@ -21,7 +21,42 @@ from reasoning.settings import ReasoningSettings
 BY_SETTING = frozenset({"spec 001 BR-001", "spec 001 BR-005", "replay D1"})
 _PURGED = "product 3"
 _REFUSED = "product 21"
-Reason = tuple[str, str]  # rule id, words
+# Why something is not sent. Pages have their own sentence for each, with the value that takes the place of ``{}``.
+ReasonWords = Literal[
+    "part of the summary",
+    "left out, so that the request fits",
+    "a result without its call",
+    "reasoning.stripFromContext is {}",
+    "reasoning.includeInContext is off",
+    "the same call a second time",
+    "partial text of a failed turn",
+    "a call of a failed turn that never ran",
+    "reasoning of a failed turn, without a follower",
+    "of a response that did not end well",
+    "it was purged",
+    "reasoning of this kind has no place in a {} request",
+    "{} takes no tools",
+    "{} takes no reasoning back",
+    "{} takes no reasoning details back",
+    "{} takes no such step without its reasoning",
+    "made by {}",
+    "made at another endpoint or with another key",
+    "the service refused its own items",
+    "an item that is no object",
+    "an item without ciphertext is not found by its service",
+    "the same item a second time",
+    "reasoning that nothing follows",
+    "the service refused this question",
+    "the service failed at the results of these calls",
+]
+
+
+class Reason(NamedTuple):
+    """The rule by which something is not sent, in words that may have a value."""
+
+    rule: str
+    words: ReasonWords
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +65,12 @@ class Omission:
 
     seq: int
     rule: str
-    reason: str
+    words: ReasonWords
+    value: str = ""
+
+    @property
+    def reason(self) -> str:
+        return self.words.format(self.value)
 
     def __iter__(self) -> Iterator[int | str]:
         return iter((self.seq, self.rule, self.reason))
@@ -72,16 +112,16 @@ class Selector:
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
-        reason = "left out, so that the request fits" if history.left_out else "part of the summary"
-        self._omit(history.compacted_events, ("compaction", reason))
+        words: ReasonWords = "left out, so that the request fits" if history.left_out else "part of the summary"
+        self._omit(history.compacted_events, Reason("compaction", words))
         last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
         policy = self.settings.strip_from_context or "none"
         selected = []
         for turn in history.turns:
-            self._omit(turn.orphan_results, ("replay 8", "a result without its call"))
+            self._omit(turn.orphan_results, Reason("replay 8", "a result without its call"))
             # The running turn sends its reasoning whatever the policy is (spec 001 BR-009).
             is_spared = turn.is_running or policy == "none" or (policy == "allButLast" and turn is last_thinking)
-            strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
+            strip = None if is_spared else Reason("spec 001 BR-005", "reasoning.stripFromContext is {}", policy)
             is_newest = turn is history.turns[-1]
             chosen = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
             steps = tuple(step for step in chosen if step)
@@ -98,11 +138,11 @@ class Selector:
     ) -> SelectedStep | None:
         firsts = {call.call_id: call for call in reversed(step.calls)}
         repeated = [call for call in step.calls if firsts[call.call_id] is not call]
-        left = self._drop(step, repeated, ("replay 7", "the same call a second time"))
+        left = self._drop(step, repeated, Reason("replay 7", "the same call a second time"))
         # Those of the running turn stay: without their results the model would call them again.
         if not turn.is_running:
             failed_at = [call for call in left.calls if call.seq <= self.refused.calls]
-            left = self._drop(left, failed_at, ("replay 10", "the service failed at the results of these calls"))
+            left = self._drop(left, failed_at, Reason("replay 10", "the service failed at the results of these calls"))
         # Services refuse partial steps, but the next question may be about what was found.
         if turn.has_failed:
             left = self._finished_calls(left)
@@ -110,7 +150,7 @@ class Selector:
             # The model called tools that it wasn't offered. Drop the calls; in the running turn drop the whole step, so
             # that the model answers anew.
             dropped = left.parts if turn.is_running and left.calls else left.calls
-            left = self._drop(left, dropped, ("dialect", f"{self.dialect.name} takes no tools"))
+            left = self._drop(left, dropped, Reason("dialect", "{} takes no tools", self.dialect.name))
         reasons: list[Reason] = []
         # A service that insists on the thinking of its own calls gets it in the running turn whatever is set, for there
         # the person can't ask otherwise (spec 001 EC-006, product 31).
@@ -127,7 +167,7 @@ class Selector:
         # The Responses API answers "reasoning without its required following item" otherwise.
         if self.wire.needs_follower:
             loose = list(takewhile(lambda part: not is_follower(part), reversed(left.parts)))
-            left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
+            left = self._drop(left, loose, Reason("replay 7", "reasoning that nothing follows"))
         if not left.parts:
             return None
         self.sends_calls = self.sends_calls or bool(left.calls)
@@ -136,38 +176,40 @@ class Selector:
     def _finished_calls(self, step: HistoryStep) -> HistoryStep:
         """Return a failed turn's calls that were answered; partial text and loose reasoning are omitted. Replay 5."""
         partial = [message for message in step.messages if message.partial]
-        left = self._drop(step, partial, ("spec 002 drop", "partial text of a failed turn"))
+        left = self._drop(step, partial, Reason("spec 002 drop", "partial text of a failed turn"))
         is_signed = self.dialect.takes_signatures or any(block.kind == "signature" for block in left.reasoning)
         if not (is_signed and left.results):  # there a step's calls are sent all or none
             open_calls = [call for call in left.calls if call.call_id not in left.results]
-            left = self._drop(left, open_calls, ("replay 5", "a call of a failed turn that never ran"))
+            left = self._drop(left, open_calls, Reason("replay 5", "a call of a failed turn that never ran"))
         if left.calls:
             return left
-        return self._drop(left, left.reasoning, ("spec 002 drop", "reasoning of a failed turn, without a follower"))
+        return self._drop(
+            left, left.reasoning, Reason("spec 002 drop", "reasoning of a failed turn, without a follower")
+        )
 
     def _provenance_reason(self, block: Reasoning, turn: HistoryTurn) -> Reason | None:
         """Return why a service would refuse an opaque block. Spec 002 drop, replay 2.4."""
         if block.kind == "text":
             return None
         if block.model != self.origin.model:
-            return ("spec 002 decision 3", f"made by {block.model}")
+            return Reason("spec 002 decision 3", "made by {}", block.model)
         if not self.origin.is_same_model(block):
-            return ("replay 2.4", "made at another endpoint or with another key")
+            return Reason("replay 2.4", "made at another endpoint or with another key")
         if block.seq <= self.refused.items:
-            return (_REFUSED, "the service refused its own items")
+            return Reason(_REFUSED, "the service refused its own items")
         if block.kind != "item":
             return None
         if turn.has_failed or not block.whole:
-            return ("spec 002 drop", "of a response that did not end well")
+            return Reason("spec 002 drop", "of a response that did not end well")
         item = block.item
         if not isinstance(item, Mapping):
-            return ("replay 7", "an item that is no object")
+            return Reason("replay 7", "an item that is no object")
         if item.get("type", "reasoning") == "reasoning" and not item.get("encrypted_content"):
-            return ("replay 7", "an item without ciphertext is not found by its service")
+            return Reason("replay 7", "an item without ciphertext is not found by its service")
         item_id = str(item.get("id") or "")
         # A service refuses an item whose id it gets twice.
         if item_id and item_id in self._seen_items:
-            return ("replay 7", "the same item a second time")
+            return Reason("replay 7", "the same item a second time")
         self._seen_items.add(item_id)
         return None
 
@@ -178,7 +220,7 @@ class Selector:
 
         Unless it was purged, a step of the running turn stays: without its results the model would ask for them again.
         """
-        rules = {rule for rule, _words in reasons}
+        rules = {reason.rule for reason in reasons}
         sent = SelectedStep(left, is_running=is_running)
         # Only text is insisted on. What a person has set wins over the service; the refusal then names the setting.
         # Where nothing is set, an earlier step with calls is omitted below: the question works, and its answer is left.
@@ -216,7 +258,7 @@ class Selector:
         return False
 
     def _omit_step(self, step: HistoryStep) -> None:
-        self._omit(step.events(), ("replay D5", f"{self.dialect.name} takes no such step without its reasoning"))
+        self._omit(step.events(), Reason("replay D5", "{} takes no such step without its reasoning", self.dialect.name))
 
     def _drop(self, step: HistoryStep, parts: Iterable[StepPart], reason: Reason) -> HistoryStep:
         dropped = list(parts)
@@ -239,13 +281,13 @@ def unsupported_reason(block: Reasoning, dialect: Dialect, wire: WireFormat) -> 
     """Return why the request has no place for a block, whatever the settings."""
     if block.kind not in wire.reasoning_kinds:
         rule = "spec 002 decision 3" if block.kind == "item" else "replay 2.4"
-        return (rule, f"reasoning of this kind has no place in a {wire.name} request")
+        return Reason(rule, "reasoning of this kind has no place in a {} request", wire.name)
     if not (block.text or block.item or block.details):
-        return (_PURGED, "it was purged")
+        return Reason(_PURGED, "it was purged")
     if block.kind == "text" and not dialect.text_field:
-        return ("dialect", f"{dialect.name} takes no reasoning back")
+        return Reason("dialect", "{} takes no reasoning back", dialect.name)
     if block.kind == "details" and dialect.takes_details is False:
-        return ("dialect", f"{dialect.name} takes no reasoning details back")
+        return Reason("dialect", "{} takes no reasoning details back", dialect.name)
     return None
 
 
@@ -257,5 +299,5 @@ def settings_reason(block: Reasoning, settings: ReasoningSettings, strip: Reason
     if strip:
         return strip
     if block.kind == "text":
-        return None if include else ("spec 001 BR-001", "reasoning.includeInContext is off")
-    return ("replay D1", "reasoning.includeInContext is off") if include is False else None
+        return None if include else Reason("spec 001 BR-001", "reasoning.includeInContext is off")
+    return Reason("replay D1", "reasoning.includeInContext is off") if include is False else None

@@ -1,13 +1,16 @@
 """What every person sees of their next request: its parts in tokens, and what is not sent, in plain words."""
 
+from typing import get_args
+
 import pytest
 from django.test import Client
 from lxml.html import HtmlElement, fromstring
 
 from chat.eventlog import attachments
 from chat.models import Conversation
-from chat.request_preview.view_model import PLAIN_REASONS, REASONS
+from chat.request_preview.view_model import REASONS
 from reasoning.events import AssistantMessage, AttachedFile, Compaction
+from reasoning.replay.selection import ReasonWords
 from reasoning.replay.tokens import text_tokens
 from tests.factories import (
     SECRET,
@@ -114,8 +117,8 @@ def test_summarised_messages_are_said_to_be(own):
     assert line.startswith("Earlier messages were summarised.")
 
 
-def test_every_reason_has_plain_words():
-    assert PLAIN_REASONS.keys() == REASONS.keys()
+def test_every_reason_has_words_for_people():
+    assert set(REASONS) == set(get_args(ReasonWords))
 
 
 @pytest.mark.spec("004 flags")
