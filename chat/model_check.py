@@ -188,7 +188,7 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Any])
     body = provider.request_body(request)
     refused = [setting for name, setting in plan.optional.items() if setting and parameter(body, name) is None]
     refusals = (_("%(setting)s: the service refused it") % {"setting": setting} for setting in refused)
-    found.notes = (*plan.notes, *refusals)
+    found.notes = (*map(str, plan.notes), *refusals)
     found.thinking_field = normalizer.source_field
     found.families = families_in(text)
     found.writes_calls = not found.calls_tools and has_text_call(text)

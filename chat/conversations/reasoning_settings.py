@@ -5,7 +5,6 @@ Everything is synchronous and reads the database on each call, as settings may c
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,27 +26,25 @@ from chat.models import Conversation
 from chat.providers.base import ProviderRequest, parameter
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.wire import FORMATS
-from reasoning.replay.wire.base import missing, set_names
+from reasoning.replay.wire.base import Note, NoteWords, missing, set_names
 from reasoning.settings import RARE_SETTINGS, SETTINGS, ReasoningSettings
 from reasoning.visibility import Visibility
 
-# Notes of a plan on settings that reach nothing, by pattern.
-NOTES = {
-    r"(?P<name>reasoning\.\w+): .+ has no parameter for it": gettext_noop(
+# Why a setting reaches nothing, by the words of a note.
+NOTES: Mapping[NoteWords, str] = {
+    "has no parameter for it": gettext_noop(
         "%(name)s has no effect: the service of this model has no parameter for it."
     ),
-    r"(?P<name>reasoning\.\w+): .+ can only be switched on and off": gettext_noop(
+    "can only be switched on and off": gettext_noop(
         "%(name)s: this model’s service can only turn reasoning on or off."
     ),
-    r"(?P<name>reasoning\.\w+): .+ takes none beside reasoning\.effort": gettext_noop(
+    "takes none beside reasoning.effort": gettext_noop(
         "%(name)s has no effect beside reasoning.effort: the service of this model takes one of the two."
     ),
-    r"(?P<name>reasoning\.\w+): .+ takes no reasoning back": gettext_noop(
+    "takes no reasoning back": gettext_noop(
         "%(name)s has no effect: the service of this model takes no thinking back."
     ),
-    r"(?P<name>reasoning\.\w+): refused": gettext_noop(
-        "%(name)s has no effect: the service of this model has refused it."
-    ),
+    "refused it": gettext_noop("%(name)s has no effect: the service of this model has refused it."),
 }
 
 
@@ -128,7 +125,7 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     in_force = effective_settings(person, conversation, chosen)
     if chosen.config.is_offline:
         found = missing("the offline analyst", *set_names(in_force))
-        return tuple(map(explain_note, found))
+        return tuple((note.setting, explain_note(note)) for note in found)
     target, provider = model_choice.request_target(chosen), model_choice.known_provider(chosen)
     model = provider.model if provider else target.model
     asked = FORMATS[target.api].params(
@@ -138,19 +135,16 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     if provider and asked.optional:
         sent = provider.request_body(ProviderRequest(asked.body, "", (), "", asked.optional))
         found += tuple(
-            f"{setting}: refused"
+            Note(setting, "this service", "refused it")
             for name, setting in asked.optional.items()
             if setting and parameter(sent, name) is None
         )
-    return tuple(map(explain_note, found))
+    return tuple((note.setting, explain_note(note)) for note in found)
 
 
-def explain_note(note: str) -> tuple[str, str]:
-    """Return the setting that a note of a plan is about, and the note in the reader's language."""
-    for pattern, sentence in NOTES.items():
-        if match := re.fullmatch(pattern, note):
-            return match["name"], gettext(sentence) % match.groupdict()
-    raise ValueError(note)
+def explain_note(note: Note) -> str:
+    """Return a note of a plan in the reader's language."""
+    return gettext(NOTES[note.words]) % {"name": note.setting}
 
 
 def change(conversation_id: uuid.UUID, changes: Mapping[str, Any]) -> None:

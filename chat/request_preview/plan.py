@@ -88,5 +88,5 @@ def exact_json(preview: NextRequest) -> dict[str, Any]:
         "storedTokens": plan.stored_tokens,
         "limit": preview.target.limit,
         "shouldCompact": plan.should_compact,
-        "notes": [*plan.notes, *(f"repaired: {repair.rule}" for repair in plan.repairs)],
+        "notes": [*map(str, plan.notes), *(f"repaired: {repair.rule}" for repair in plan.repairs)],
     }

@@ -300,7 +300,7 @@ def size_of(text: str) -> str:
 
 def notes(preview: NextRequest) -> Iterator[str]:
     """Yield what could not be asked for, and what was mended so that the service accepts the request."""
-    yield from (sentence for _setting, sentence in map(reasoning_settings.explain_note, preview.plan.notes))
+    yield from map(reasoning_settings.explain_note, preview.plan.notes)
     if repaired := len(preview.plan.repairs):
         note = ngettext(
             "One entry was mended, so that the service accepts it.",

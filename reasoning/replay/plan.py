@@ -21,7 +21,7 @@ from reasoning.replay.results import cut_results
 from reasoning.replay.selection import NOTHING_REFUSED, Omission, Refused, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
 from reasoning.replay.wire import FORMATS, format_of_body
-from reasoning.replay.wire.base import Entry, Origin, Repair
+from reasoning.replay.wire.base import Entry, Note, Origin, Repair
 from reasoning.settings import ReasoningSettings
 
 COMPACT_AT = 0.8
@@ -106,7 +106,7 @@ class EgressPlan:
     effective_tokens: int
     stored_tokens: int
     should_compact: bool
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     optional: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True

@@ -153,7 +153,7 @@ def test_effort_uses_the_parameters_of_the_service(dialect, settings, sent):
 
 def noted(api: Any, dialect: str, model: str = "m", **settings: Any) -> list[str]:
     target = RequestTarget(api=api, model=model, provider="p", dialect=dialect)
-    return [note.partition(":")[0] for note in plan_request(loop(), ReasoningSettings(**settings), target).notes]
+    return [note.setting for note in plan_request(loop(), ReasoningSettings(**settings), target).notes]
 
 
 @pytest.mark.parametrize(("api", "dialect"), [("responses", "responses-strict"), *(("chat", one) for one in DIALECTS)])

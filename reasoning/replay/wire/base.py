@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from reasoning.events import AssistantMessage, AttachedFile, Reasoning
 from reasoning.prompt import CONTINUE
@@ -68,6 +68,26 @@ class Repair:
     index: int
 
 
+NoteWords = Literal[
+    "has no parameter for it",
+    "can only be switched on and off",
+    "takes none beside reasoning.effort",
+    "takes no reasoning back",
+    "refused it",
+]
+
+
+class Note(NamedTuple):
+    """A setting that reaches nothing at a service, and why. Pages have their own sentence for each of the words."""
+
+    setting: str
+    service: str
+    words: NoteWords
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.service} {self.words}"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """Parameters of a request body.
@@ -78,7 +98,7 @@ class Parameters:
     """
 
     body: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     optional: Mapping[str, str] = field(default_factory=dict)
     switches_off: bool = False
 
@@ -228,6 +248,6 @@ def rare_params(settings: ReasoningSettings) -> dict[str, str]:
     return {name: value for name, value in values.items() if value not in (None, "auto", "standard")}
 
 
-def missing(service: str, *names: str) -> tuple[str, ...]:
+def missing(service: str, *names: str) -> tuple[Note, ...]:
     """Return the notes on settings for which a service has no parameter."""
-    return tuple(f"{name}: {service} has no parameter for it" for name in names)
+    return tuple(Note(name, service, "has no parameter for it") for name in names)

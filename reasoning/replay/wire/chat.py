@@ -14,6 +14,7 @@ from reasoning.replay.history import HistoryStep
 from reasoning.replay.wire.base import (
     NOT_REASONING,
     Entry,
+    Note,
     Origin,
     Parameters,
     Part,
@@ -160,9 +161,9 @@ class ChatFormat(WireFormat):
         if not (settings.enabled or may_switch_off):
             return Parameters(body)
         service = f"this service ({dialect.name})"
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         if settings.include_in_context and not dialect.text_field and dialect.takes_details is False:
-            notes = (f"reasoning.includeInContext: {service} takes no reasoning back",)
+            notes = (Note("reasoning.includeInContext", service, "takes no reasoning back"),)
         if not settings.enabled:
             off = {} if _ALWAYS_REASONING.match(model.lower()) else dialect.off
             notes += () if off else missing(service, "reasoning.enabled")
@@ -294,10 +295,10 @@ def is_piece_of(piece: Any, whole: Any) -> bool:
     return bool(known) and all(one == other for one, other in known)
 
 
-def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[str, Any], tuple[str, ...]]:
+def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[str, Any], tuple[Note, ...]]:
     """Return the parameters for effort and budget, and notes on what they can't ask for."""
     service = f"this service ({dialect.name})"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     effort, budget = settings.effort, settings.max_tokens
     asked, takes_budget = effort_params(effort, dialect), dialect.control in ("openrouter", "enable_thinking")
     if dialect.control == "openrouter" and budget and not effort:
@@ -307,12 +308,12 @@ def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[st
     if effort and dialect.control == "none":
         notes += missing(service, "reasoning.effort")
     elif effort not in (None, *_SWITCH_VALUES) and dialect.control in ("thinking", "template", "enable_thinking"):
-        notes += (f"reasoning.effort: {service} can only be switched on and off",)
+        notes += (Note("reasoning.effort", service, "can only be switched on and off"),)
     if budget and not takes_budget:
         notes += missing(service, "reasoning.maxTokens")
     elif budget and effort and dialect.control == "openrouter":
         # It refuses both together.
-        notes += (f"reasoning.maxTokens: {service} takes none beside reasoning.effort",)
+        notes += (Note("reasoning.maxTokens", service, "takes none beside reasoning.effort"),)
     if settings.summary not in (None, "none"):
         notes += missing(service, "reasoning.summary")
     if dialect.control != "openrouter":
