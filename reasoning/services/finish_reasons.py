@@ -12,6 +12,11 @@ from typing import Literal
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "error"]
 
+# Names of the limit of a model's context: with no text the history left no room for an answer.
+_CONTEXT_NAMES = """
+    model_length model_context_window_exceeded context_window_exceeded context_window_full context_length_exceeded
+    context_length context_limit max_context max_context_length error_limit
+"""
 # The names that services use, by ours. OpenAI and its kin, Anthropic, Gemini, Cohere, Bedrock, Mistral, DeepSeek, Z.ai,
 # xAI, watsonx, TGI, vLLM and SGLang, seen until 2026-11.
 NAMES: Mapping[FinishReason, str] = {
@@ -21,12 +26,10 @@ NAMES: Mapping[FinishReason, str] = {
         pause_turn
     """,
     "tool_calls": "tool_calls tool_call tool_use tool_uses function_call function_calls",
-    "length": """
+    "length": f"""
         length max_tokens max_token max_length max_len max_output max_output_tokens max_completion_tokens
         max_new_tokens max_tokens_reached max_tokens_exceeded token_limit token_limit_reached output_limit output_length
-        length_limit length_exceeded truncated incomplete
-        model_length model_context_window_exceeded context_window_exceeded context_window_full
-        context_length_exceeded context_length context_limit max_context max_context_length error_limit
+        length_limit length_exceeded truncated incomplete {_CONTEXT_NAMES}
     """,
     "content_filter": """
         content_filter content_filtered content_filter_result content_policy content_policy_violation policy_violation
@@ -47,11 +50,6 @@ NAMES: Mapping[FinishReason, str] = {
         unexpected_tool_call invalid_tool_call too_many_tool_calls missing_thought_signature
     """,
 }
-# Those of ``length`` that name the limit of the model: with no text the history left no room for an answer.
-_CONTEXT_NAMES = """
-    model_length model_context_window_exceeded context_window_exceeded context_window_full context_length_exceeded
-    context_length context_limit max_context max_context_length error_limit
-"""
 # Words for "not yet", which some services send with each chunk.
 _OPEN_NAMES = "null none nil undefined unspecified not_finished unfinished in_progress running"
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
