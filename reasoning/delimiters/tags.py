@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from reasoning.services.thinking_formats import LEFTOVERS, ThinkingFormat
+from reasoning.services.thinking_formats import LEFTOVERS, THINK_TAGS, ThinkingFormat
 
-NAMES = ("thinking", "think", "reasoning", "scratchpad")
+THOUGHT_NAMES = (*THINK_TAGS, "reasoning")
+NAMES = (*THOUGHT_NAMES, "scratchpad")
 _MAX_BLANKS = 8
 _MAX_ATTRIBUTE_CHARS = 200
 _MAX_TAG_CHARS = 32
@@ -31,7 +32,7 @@ def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
 
 
 _NAME = "|".join(any_case(name) for name in NAMES)
-_THOUGHT_NAME = "|".join(any_case(name) for name in NAMES[:3])
+_THOUGHT_NAME = "|".join(any_case(name) for name in THOUGHT_NAMES)
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
 # A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
 _ESCAPED = any_case("scratchpad")
@@ -98,7 +99,7 @@ class Grammar:
         words, half_words = _alternatives(self.start_marks), _alternatives(_beginnings(self.start_marks))
         with_attributes = rf"<(?P<name>{_THOUGHT_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
         self.start = re.compile(rf"{with_attributes}" + (f"|(?P<words>{words})" if words else ""))
-        half_names = "|".join(map(prefix_pattern, NAMES[:3]))
+        half_names = "|".join(map(prefix_pattern, THOUGHT_NAMES))
         half = rf"<(?:{half_names}|(?:{_THOUGHT_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
         self.partial_start = re.compile(half + (f"|{half_words}" if half_words else ""))
 

@@ -1,8 +1,8 @@
 """How families of models mark their thoughts in the text of an answer. Product 33. Data, dated 2026-11.
 
-The tags ``<think>``, ``<thinking>`` and ``<REASONING>`` count for every model (``stream.tags``). The marks here count
-for the models of a family alone: by the name of the model, or where the model's profile names the family. Elsewhere
-they are text. A mark counts in exactly this spelling, outside code.
+The tags of ``THINK_TAGS`` and ``<REASONING>`` count for every model (``delimiters.tags``). The marks of a row count for
+the models of a family alone: by the name of the model, or where the model's profile names the family. Elsewhere they
+are text. A mark counts in exactly this spelling, outside code.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+THINK_TAGS = ("thinking", "think")
 
 
 class Example(NamedTuple):
@@ -247,7 +249,7 @@ def find_thinking_format(model: str, chosen: str = "") -> ThinkingFormat | None:
 _CODE = re.compile(
     r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)|(?<!`)(`{1,2})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
 )
-_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)\s{0,8}>", re.IGNORECASE)
+_TAG = re.compile(rf"<(/?)(?:{'|'.join(THINK_TAGS)}|reasoning)\s{{0,8}}>", re.IGNORECASE)
 
 
 def families_in(text: str) -> tuple[str, ...]:

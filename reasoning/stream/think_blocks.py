@@ -30,12 +30,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from reasoning.delimiters.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
-from reasoning.services.thinking_formats import ROLES, TURN_MARKS
+from reasoning.services.thinking_formats import ROLES, THINK_TAGS, TURN_MARKS
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import ContentOutput, is_blank
 
-THINK_TAGS = frozenset({"think", "thinking", "format"})
-BLOCK_TAGS = THINK_TAGS | {"reasoning"}
+THINK_NAMES = frozenset({*THINK_TAGS, "format"})
+BLOCK_NAMES = THINK_NAMES | {"reasoning"}
 _MAX_HEAD_CHARS = 80
 MAX_OPEN_CHARS = 1_000
 STRIKE_CLOSER = "</s>"
@@ -128,7 +128,7 @@ class ThinkTagParser:
         self._text = TextState()
         self._state: TextState | ThinkState | ReasoningState = self._text
         if starts_in_reasoning:
-            self._state = ThinkState(THINK_TAGS, is_prefilled=True)
+            self._state = ThinkState(THINK_NAMES, is_prefilled=True)
         self.scratchpad: OpenScratchpad | None = None
         self.leaves_scratchpad_open = False  # at the end; a heading's scratchpad has no closer
         self._perhaps_notes: list[Token] | None = [] if may_end_scratchpad else None
@@ -192,7 +192,7 @@ class ThinkTagParser:
 
     def _feed_tag(self, tag: Tag) -> None:
         # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
-        if self._continued and tag.kind == "open" and tag.name in BLOCK_TAGS and self._state is self._text:
+        if self._continued and tag.kind == "open" and tag.name in BLOCK_NAMES and self._state is self._text:
             # A response that continues code may begin with a thought of its own, or with a tag of the code.
             in_code = self._text.code.is_inside(is_opener=True)
             self._feed_block_tag(replace(tag, is_doubtful=tag.is_doubtful or in_code))
@@ -359,12 +359,12 @@ class ThinkTagParser:
         if name == "reasoning":
             is_closed = name not in self._never_closed
             self._state = ReasoningState(doubtful_opener=doubtful_opener) if is_closed else self._text
-        elif not (self._response.native_field and self._never_closed >= THINK_TAGS):
+        elif not (self._response.native_field and self._never_closed >= THINK_NAMES):
             buffer: list[Token] | None = [] if self._response.native_field or is_doubtful else None
             self._state = ThinkState(frozenset({name}), buffer=buffer, doubtful_opener=doubtful_opener)
 
     def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
-        if tag.name not in THINK_TAGS:
+        if tag.name not in THINK_NAMES:
             self._emit(tag)
         elif tag.kind == "open":
             if thought.is_prefilled and thought.is_empty:
@@ -458,7 +458,7 @@ class ThinkTagParser:
         self._response.count_hold(tokens)
         self._response.has_open_thought = closer_at is None and not thought.doubtful_opener
         if closer_at is None:
-            self._never_closed |= THINK_TAGS
+            self._never_closed |= THINK_NAMES
             rest = tokens
             if thought.doubtful_opener:
                 self._response.stripped_delimiters -= 1
@@ -497,7 +497,7 @@ class ThinkTagParser:
 
 
 def is_think_closer(token: Token) -> bool:
-    return isinstance(token, Tag) and token.kind == "close" and token.name in THINK_TAGS
+    return isinstance(token, Tag) and token.kind == "close" and token.name in THINK_NAMES
 
 
 def _opener_of_whole_thought(tokens: Sequence[Token]) -> Tag | None:
