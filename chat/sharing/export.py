@@ -12,7 +12,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from html import unescape
 from io import RawIOBase
@@ -78,23 +78,25 @@ class Choice:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Choice:
         """Read ``summary=1&trace=0&thinking=0``; a name that is missing has its default."""
+        names = [option.name for option in fields(cls) if option.name in query]
+        return cls(**{name: query[name].lower() in ("1", "true", "on") for name in names})
 
-        def is_on(name: str, default: str) -> bool:
-            return query.get(name, default).lower() in ("1", "true", "on")
+    @classmethod
+    def from_form(cls, form: Mapping[str, str]) -> Choice:
+        """Read check boxes, of which a form has those that are checked."""
+        return cls(**{option.name: option.name in form for option in fields(cls)})
 
-        return cls(summary=is_on("summary", "1"), trace=is_on("trace", "0"), thinking=is_on("thinking", "0"))
-
-    def fields(self) -> dict[str, int]:
-        """Return the fields of a query that ``from_query`` reads."""
-        return {"summary": int(self.summary), "trace": int(self.trace), "thinking": int(self.thinking)}
+    def params(self) -> dict[str, int]:
+        """Return the parameters of a query that ``from_query`` reads."""
+        return {name: int(is_on) for name, is_on in asdict(self).items()}
 
     def query(self) -> str:
         """Return what ``from_query`` reads."""
-        return urlencode(self.fields())
+        return urlencode(self.params())
 
     def within(self, sees: Visibility) -> Visibility:
         """Narrow a viewer's visibility to this choice."""
-        return sees.only(summary=self.summary, trace=self.trace, thinking=self.thinking)
+        return sees.only(**asdict(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def share(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     if request.method == "GET":
         return share_form(request, conversation, focus="choice")
     # one form with several buttons: export, preview, create
-    choice = Choice(*(name in request.POST for name in ("summary", "trace", "thinking")))
+    choice = Choice.from_form(request.POST)
     if (file_format := request.POST.get("export", "")) in FORMATS:
         return see_other(f"{reverse('chat:export', args=[conversation.pk])}?format={file_format}&{choice.query()}")
     if "preview" in request.POST:
@@ -282,7 +282,7 @@ def shared_page(
     records = pagination.read_shared_page(link.last_turn, request.GET)
     if not records:
         return not_indexed(render(request, "chat/sharing/shared_gone.html", status=404))
-    chosen = choice.fields() if choice else {}
+    chosen = choice.params() if choice else {}
     first, last = records[0].turn, records[-1].turn
     is_newest = not branches.path_to(link.last_turn).filter(number__gt=last.number).exists()
     context = {
