@@ -29,11 +29,7 @@ class TurnRunningError(Exception):
 @transaction.atomic
 def select(turn: Turn) -> None:
     """Select the branch of this turn, down to its youngest leaf. Raises TurnRunningError."""
-    # The lock orders this and the start of a turn, which would continue the branch that is left.
-    Conversation.objects.select_for_update().get(pk=turn.conversation_id)
-    turns = Turn.objects.filter(conversation=turn.conversation_id)
-    if turns.filter(status=Turn.Status.RUNNING).exists():
-        raise TurnRunningError(str(turn.conversation_id))
+    turns = _lock_idle(turn.conversation_id)
     tree = _Tree(turn.conversation_id)
     path = set(tree.up(tree.youngest_below(turn.pk)))
     turns.filter(is_active=True).exclude(pk__in=path).update(is_active=False)
@@ -61,10 +57,7 @@ def delete(turn: Turn) -> None:
     Where its question has another version, or its answer, that one is shown; else what was asked after it stays. Two
     that are compared go together. It can be restored until ``purge_deleted``.
     """
-    Conversation.objects.select_for_update().get(pk=turn.conversation_id)
-    turns = Turn.objects.filter(conversation=turn.conversation_id)
-    if turns.filter(status=Turn.Status.RUNNING).exists():
-        raise TurnRunningError(str(turn.conversation_id))
+    turns = _lock_idle(turn.conversation_id)
     if not turns.filter(pk=turn.pk, deleted_at=None).exists():
         return  # by another page, while this one waited for the lock
     is_shown = turns.filter(pk=turn.pk, is_active=True).exists() and not turn.compared_with_id
@@ -175,6 +168,16 @@ def versions(turns: Sequence[Turn]) -> dict[uuid.UUID, Versions]:
             by_question.setdefault(questions.get(pk, pk), []).append(pk)
         found_versions[above] = tuple(map(tuple, by_question.values()))
     return {turn.pk: found_versions[tree.parents[turn.pk]] for turn in turns}
+
+
+def _lock_idle(conversation_id: uuid.UUID) -> QuerySet[Turn]:
+    """Lock a conversation in which no turn runs, and return its turns. Raises TurnRunningError."""
+    # The lock orders this and the start of a turn, which would continue the branch that is left.
+    Conversation.objects.select_for_update().get(pk=conversation_id)
+    turns = Turn.objects.filter(conversation=conversation_id)
+    if turns.filter(status=Turn.Status.RUNNING).exists():
+        raise TurnRunningError(str(conversation_id))
+    return turns
 
 
 def _pair(turn: Turn) -> list[uuid.UUID]:
