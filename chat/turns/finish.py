@@ -195,17 +195,11 @@ def interrupt_turn(turn: Turn) -> None:
 def _missing_answer(turn: Turn, shown: str) -> tuple[str, bool]:
     """Return what of the answer that was shown is not stored, and whether it continues the stored text."""
     kinds = turn.events.filter(type__in=("continuation", "assistant_message")).order_by("-seq")
+    messages = turn.events.filter(type=AssistantMessage.type).order_by("seq").values_list("public", flat=True)
     if turn.resumed_at and kinds.values_list("type", flat=True).first() == "continuation":
-        stored = answer_text(
-            turn.events.filter(type=AssistantMessage.type).order_by("seq").values_list("public", flat=True)
-        )
+        stored = answer_text(messages)
         return shown[len(stored) :] if shown.startswith(stored) else "", bool(stored)
-    return _after_stored_text(shown, _stored_answers(turn)), False
-
-
-def _stored_answers(turn: Turn) -> list[str]:
-    public = turn.events.filter(type=AssistantMessage.type).order_by("seq").values_list("public", flat=True)
-    return [str(each["text"]) for each in public]
+    return _after_stored_text(shown, [str(message["text"]) for message in messages]), False
 
 
 def _next_step(turn: Turn) -> int:
