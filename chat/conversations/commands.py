@@ -171,12 +171,8 @@ def parse_profile(words: list[str]) -> Command:
     match [word.lower() for word in words[:1]], words[1:]:
         case [], _rest:
             return Command("profiles")
-        case ["save"], [name]:
-            return Command("save", name)
-        case ["load"], [name]:
-            return Command("load", name)
-        case ["delete"], [name]:
-            return Command("delete", name)
+        case ["save" | "load" | "delete" as verb], [name]:
+            return Command(verb, name)
     raise invalid_command(_("/profile alone, or /profile save, load or delete with one name."))
 
 
