@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from reasoning.citations import Citation, citation_from_json, citation_to_json
 from reasoning.events import HistoryCut
+from reasoning.stream.output import BLOCK_BREAK
 from reasoning.trace import ToolTraceStep, step_from_json, step_to_json, within_room
 from reasoning.visibility import Visibility
 
@@ -24,7 +25,6 @@ _STATUS: dict[str, EnvelopeStatus] = {
     "errored": "error",
     "interrupted": "interrupted",
 }
-BLOCK_BREAK = "\n\n"  # between two messages of an answer
 FinishReason = Literal["stop", "length", "content_filter", "step_limit", "user_stop", "error", "interrupted"]
 
 # Why an answer ended: by the code of its turn's end where that is listed, else by the turn's status.

@@ -41,7 +41,7 @@ _PLAIN_NAMES = frozenset({"reasoningdetails", "toolcalls", "content", "function"
 _THOUGHT_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "thought"})
 _TEXT_NAMES = frozenset({"thinking", "text", "content", "reasoning", "reasoning_content", "summary"})
 _NO_LETTER = re.compile(r"[^a-z]+")
-_SEALS = ("signature", "data")  # what ends a block
+SEALS = ("signature", "data")  # what ends a block: a signature, or its ciphertext
 _MAX_DEPTH = 8
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
@@ -128,7 +128,7 @@ def _joined(old: Any, new: Any, *, name: str = "", depth: int = 0, is_sealed: bo
         return old
     if isinstance(new, Mapping):
         fields = old if isinstance(old, dict) else {}
-        is_sealed = any(new.get(seal) for seal in _SEALS)
+        is_sealed = any(new.get(seal) for seal in SEALS)
         for key, value in new.items():
             fields[key] = _joined(fields.get(key), value, name=str(key), depth=depth + 1, is_sealed=is_sealed)
         return fields
@@ -153,7 +153,7 @@ def _join_block(blocks: list[Any], piece: Any, *, begins_list: bool, depth: int)
     elif isinstance(piece, Mapping) and begins_list and blocks and isinstance(blocks[-1], dict):
         last = blocks[-1]
         is_same_type = piece.get("type", last.get("type")) == last.get("type")
-        at = len(blocks) - 1 if is_same_type and not any(last.get(seal) for seal in _SEALS) else None
+        at = len(blocks) - 1 if is_same_type and not any(last.get(seal) for seal in SEALS) else None
     if at is not None:
         blocks[at] = _joined(blocks[at], piece, depth=depth + 1)
     elif not any(_repeats(piece, block) for block in blocks):
@@ -167,7 +167,7 @@ def _place(block: Any) -> tuple[Any, Any] | None:
 def _repeats(piece: Any, block: Any) -> bool:
     """Say whether a piece is a whole block once more, as it may come at the end."""
     if isinstance(piece, Mapping) and isinstance(block, dict):
-        return all(piece.get(seal) == block.get(seal) for seal in _SEALS) and piece == _plain(block)
+        return all(piece.get(seal) == block.get(seal) for seal in SEALS) and piece == _plain(block)
     return bool(piece == block)
 
 

@@ -15,7 +15,7 @@ from reasoning.delimiters.tags import SeamGuard, Token, raw_text
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
 
-BLOCK_BREAK = "\n\n"
+BLOCK_BREAK = "\n\n"  # between two messages of an answer, and two blocks of thinking
 _CODE_MARKS = ("`", "~")
 _JOINED = (Channel.VISIBLE, Channel.ANSWER, Channel.THINKING)  # on the others each delta is a thing of its own
 # What a reader sees: no white space, control character, joiner, filler or selector. Half of a surrogate pair may become

@@ -7,10 +7,10 @@ from typing import Any
 
 from reasoning.deltas import Channel
 from reasoning.scratchpad import Scratchpad
+from reasoning.services.signatures import SEALS
 from reasoning.stream.normalizer import Normalizer
 
 _TEXT_KEYS = ("text", "summary")
-_SEALS = ("signature", "data")  # what a service put on an element, or its ciphertext
 
 
 def clean_details(details: Sequence[Any], scratchpad: Scratchpad) -> list[Any]:
@@ -27,7 +27,7 @@ def clean_details(details: Sequence[Any], scratchpad: Scratchpad) -> list[Any]:
             pieces.setdefault((str(element.get("type")), str(place)), []).append(at)
     cleaned = list(details)
     for of_element in pieces.values():
-        if any(details[at].get(seal) for at in of_element for seal in _SEALS):
+        if any(details[at].get(seal) for at in of_element for seal in SEALS):
             continue
         for key in _TEXT_KEYS:
             having = [at for at in of_element if isinstance(details[at].get(key), str)]

@@ -19,8 +19,8 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.code_spans import CodeTracker
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import WhitespaceTrimmer
+from reasoning.trace import MAX_BULLETS
 
-MAX_BULLETS = 5
 MAX_BULLET_CHARS = 200
 _MAX_READ_CHARS = 4096  # of a bullet; what follows could not be shown anyway
 _MAX_INDENT = 64  # of a line in the summary
