@@ -26,7 +26,7 @@ from chat.models import Conversation
 from chat.providers.base import ProviderRequest, parameter
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.wire import FORMATS
-from reasoning.replay.wire.base import Note, NoteWords, missing, set_names
+from reasoning.replay.wire.base import Note, NoteWords, asked_settings, unsupported
 from reasoning.settings import RARE_SETTINGS, SETTINGS, ReasoningSettings
 from reasoning.visibility import Visibility
 
@@ -124,7 +124,7 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     chosen = model_choice.model_of(conversation)
     in_force = effective_settings(person, conversation, chosen)
     if chosen.config.is_offline:
-        found = missing("the offline analyst", *set_names(in_force))
+        found = unsupported("the offline analyst", *asked_settings(in_force))
         return tuple((note.setting, explain_note(note)) for note in found)
     target, provider = model_choice.request_target(chosen), model_choice.known_provider(chosen)
     model = provider.model if provider else target.model

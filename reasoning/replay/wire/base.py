@@ -232,7 +232,7 @@ class WireFormat(ABC):
         """Say what an entry of a body holds."""
 
 
-def set_names(settings: ReasoningSettings) -> tuple[str, ...]:
+def asked_settings(settings: ReasoningSettings) -> tuple[str, ...]:
     """Return the settings that ask for something and are set."""
     asked = {
         "reasoning.effort": settings.effort,
@@ -248,6 +248,6 @@ def rare_params(settings: ReasoningSettings) -> dict[str, str]:
     return {name: value for name, value in values.items() if value not in (None, "auto", "standard")}
 
 
-def missing(service: str, *names: str) -> tuple[Note, ...]:
+def unsupported(service: str, *names: str) -> tuple[Note, ...]:
     """Return the notes on settings for which a service has no parameter."""
     return tuple(Note(name, service, "has no parameter for it") for name in names)

@@ -21,9 +21,9 @@ from reasoning.replay.wire.base import (
     Repair,
     SelectedStep,
     WireFormat,
-    missing,
+    asked_settings,
     rare_params,
-    set_names,
+    unsupported,
 )
 from reasoning.replay.wire.calls import (
     NOT_RUN,
@@ -166,10 +166,10 @@ class ChatFormat(WireFormat):
             notes = (Note("reasoning.includeInContext", service, "takes no reasoning back"),)
         if not settings.enabled:
             off = {} if _ALWAYS_REASONING.match(model.lower()) else dialect.off
-            notes += () if off else missing(service, "reasoning.enabled")
+            notes += () if off else unsupported(service, "reasoning.enabled")
             return Parameters({**body, **off}, notes, dict.fromkeys(off, "reasoning.enabled"), switches_off=bool(off))
         if dialect.name == "openai" and NOT_REASONING.match(model):
-            return Parameters(body, notes + missing(model, *set_names(settings)))
+            return Parameters(body, notes + unsupported(model, *asked_settings(settings)))
 
         asked, unasked = asked_params(settings, dialect)
         body |= asked
@@ -306,18 +306,18 @@ def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[st
     elif dialect.control == "enable_thinking" and budget:
         asked = {**asked, "thinking_budget": budget}
     if effort and dialect.control == "none":
-        notes += missing(service, "reasoning.effort")
+        notes += unsupported(service, "reasoning.effort")
     elif effort not in (None, *_SWITCH_VALUES) and dialect.control in ("thinking", "template", "enable_thinking"):
         notes += (Note("reasoning.effort", service, "can only be switched on and off"),)
     if budget and not takes_budget:
-        notes += missing(service, "reasoning.maxTokens")
+        notes += unsupported(service, "reasoning.maxTokens")
     elif budget and effort and dialect.control == "openrouter":
         # It refuses both together.
         notes += (Note("reasoning.maxTokens", service, "takes none beside reasoning.effort"),)
     if settings.summary not in (None, "none"):
-        notes += missing(service, "reasoning.summary")
+        notes += unsupported(service, "reasoning.summary")
     if dialect.control != "openrouter":
-        notes += missing(service, *rare_params(settings))
+        notes += unsupported(service, *rare_params(settings))
     return asked, notes
 
 

@@ -22,9 +22,9 @@ from reasoning.replay.wire.base import (
     Repair,
     SelectedStep,
     WireFormat,
-    missing,
+    asked_settings,
     rare_params,
-    set_names,
+    unsupported,
 )
 from reasoning.replay.wire.calls import (
     NOT_RUN,
@@ -113,7 +113,7 @@ class ResponsesFormat(WireFormat):
         if not settings.enabled:
             return Parameters(body)
         if NOT_REASONING.match(model):
-            return Parameters(body, missing(model, *set_names(settings)))
+            return Parameters(body, unsupported(model, *asked_settings(settings)))
         reasoning = {"effort": settings.effort} if settings.effort else {}
         if settings.summary != "none":
             reasoning["summary"] = settings.summary or "auto"
@@ -121,7 +121,7 @@ class ResponsesFormat(WireFormat):
         reasoning |= {name.removeprefix(PREFIX): value for name, value in rare.items()}
         if reasoning:
             body["reasoning"] = reasoning
-        notes = missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ()
+        notes = unsupported("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ()
         optional = {name: name for name in rare}
         # What nobody chose must not fail the request: organisations that aren't verified get no summary.
         if not settings.summary:
