@@ -42,13 +42,16 @@ from chat.validation import MAX_FIELD_CHARS, InvalidInputError, check_characters
 P = ParamSpec("P")
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5  # where nobody says how long to wait
-# The status of an InvalidInputError's code, else 400.
-STATUS_OF = {
-    **{"not_compared": 409, "not_waiting": 409, "changed_call": 409, "turn_running": 409, "restarting": 503},
-    **{"too_many_chats": 429, "too_many_turns": 429, "too_many_uploads": 429},
-    **{"too_large": 413, "unsupported_type": 415, "unknown_collection": 404, "not_found": 404},
-    **{"too_many": 409, "quota": 409, "too_many_collections": 409},
+# The codes of InvalidInputError by status; all others have 400.
+CODES = {
+    404: "not_found unknown_collection",
+    409: "changed_call not_compared not_waiting quota too_many too_many_collections turn_running",
+    413: "too_large",
+    415: "unsupported_type",
+    429: "too_many_chats too_many_turns too_many_uploads",
+    503: "restarting",
 }
+STATUS_OF = {code: status for status, codes in CODES.items() for code in codes.split()}
 # The same request may succeed later.
 RETRYABLE = frozenset(
     {"restarting", "too_many_chats", "too_many_turns", "too_many_uploads", "turn_running", "unavailable"}
