@@ -32,7 +32,7 @@ from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
 # Of a processor, for all open blocks of a process: while text waits for it, and while its markup is shown as text.
-HELD_SHARE, MARKUP_SHARE = 0.06, 0.03
+HELD_SHARE, MARKUP_SHARE = 0.06, 0.015
 UNUSED_S = 1.0  # so long a share that was not used can be used later
 
 

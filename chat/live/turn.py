@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MAX_TOOL_CHARS = 80
 FEED_CHARS = 4_096  # are split into blocks without a pause
 WRITING = _("Writing…")
-REDRAW_EVERY_S = 0.15  # at most so often is the open block of a turn drawn again
+REDRAW_EVERY_S = 0.25  # at most so often is the open block of a turn drawn again
 logger = logging.getLogger(__name__)
 
 
