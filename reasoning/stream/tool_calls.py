@@ -111,8 +111,10 @@ class ToolCallReader:
         known = next((index for index, known in self._ids.items() if known == call_id), None) if call_id else None
         if server_index is not None:
             index = self._by_server_index.get(server_index)
-            if index is None and known is not None and not name and self._continues(known, name):
-                return known  # by a relay that numbers the pieces
+            if index is None and not name and not (call_id and known is None):
+                # By a relay that numbers the pieces, or one that counted the head of the call as another's.
+                begun = self._latest if known is None else known
+                return begun if self._continues(begun, name) else None
             if index is None or not name:
                 return index
             # Some servers number every call 0: another id, or a second name in one list, begins another call.

@@ -164,6 +164,10 @@ def test_name_that_means_one_offered_tool_is_its_name(name, called):
             (piece('{"q":', "x1", "f"), piece("1", "x1", index=1), piece("}", "x1", index=2)),
             [("x1", '{"q":1}')],
         ),
+        (  # DeepSeek V4 behind a gateway, seen 2026-07
+            (piece('{"q":1}', "x1", "f"), piece("", "x2", "f"), piece('{"q":2}', index=1)),
+            [("x1", '{"q":1}'), ("x2", '{"q":2}')],
+        ),
     ],
 )
 def test_piece_with_another_id_or_index_continues_an_unfinished_call(pieces, calls):
