@@ -104,7 +104,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|max(?:imum)? context (?:was |is )?reached|size of the model context|context window is [\d,]+ tokens"
             r"|context (?:is )?full\b|exceed\w* (?:the )?(?:max\w* |model |allowed )+context"
             r"|not? (?:longer )?fit\w* (?:\w+ ){0,3}context|(?:sequence|prompt|input) length exceed"
-            r"|max\w* (?:allowed |supported |permitted )?(?:input|prompt|sequence) (?:length|size)"
+            r"|max\w* (?:allowed |supported |permitted )?(?:input|prompt|sequence) (?:length|size|characters|tokens)"
             r"|prompt_tokens\W+[\d,]+ ?\+ ?max_(?:completion_)?tokens|max_tokens must be at least \d+, got -",
         ),
         (
@@ -137,6 +137,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Prompt does not fit into the context",
             "Sequence length exceeds the maximum of the model",
             "Exceeds the maximum allowed input length",
+            "the max input characters is 516096",  # Qianfan
             "prompt_tokens 140000 + max_tokens 8000 > 131072",
             "max_tokens must be at least 1, got -500.",  # vLLM, where the prompt leaves nothing
         ),
