@@ -296,9 +296,14 @@ OTHER_THINKING: dict[str, Any] = {
     "chain_of_thought": "Hm.",
     "analysis": "Hm.",
 }
-# How a delta says of its text that it is a thought: a flag, also in an object (Gemini), or one of these words.
+# How a delta, or a part of its content, says that its text is a thought: a flag, also in an object (Gemini), or one of
+# these words.
 _THOUGHT_FLAGS = frozenset({"thought", "isthought", "isthinking", "isreasoning"})
-_THOUGHT_WORDS = ("thinking", "reasoning", "thought", "analysis", "thinking_delta", "reasoning_delta")
+_THOUGHT_WORDS = (
+    *("thinking", "reasoning", "thought", "analysis", "thinking_delta", "reasoning_delta"),
+    *("reasoning_text", "summary_text", "reasoning_content"),  # as the Responses API names them, among parts
+)
+_PART_TEXTS = ("thinking", "reasoning", "text", "summary", "refusal")
 _WITHIN = "within"  # an object of the delta, such as ``provider_specific_fields``
 _TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
@@ -369,11 +374,11 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
         return {"content": part} if part else {}
     if not isinstance(part, dict):
         return {}
-    text = text_in(part.get("thinking") or part.get("reasoning") or part.get("text") or part.get("summary"))
+    text = text_in(next((part[name] for name in _PART_TEXTS if part.get(name)), ""))
     # Gemini marks a thought among its texts.
     match "thinking" if part.get("thought") is True else part.get("type", "text"):
-        case "text" | "output_text" if text:
+        case "text" | "output_text" | "text_delta" | "refusal" if text:
             return {"content": text}
-        case "thinking" | "reasoning" | "thought" if text and not has_native:
+        case kind if kind in _THOUGHT_WORDS and text and not has_native:
             return {"thinking": text}
     return {}

@@ -100,6 +100,8 @@ def test_chunk_that_says_nothing_gives_nothing(payload):
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "hm", "thought": True},
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+        {"type": "reasoning_text", "text": "hm"},
+        {"type": "thinking_delta", "thinking": "hm"},
     ],
 )
 def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
@@ -113,6 +115,10 @@ def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
 
 
 @pytest.mark.spec("003 precedence")
+def test_refusal_among_the_parts_is_content():
+    assert decoded(chunk({"content": [{"type": "refusal", "refusal": "No."}]})) == [RawFields({"content": "No."})]
+
+
 def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
     parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]
 
