@@ -311,7 +311,8 @@ def thinking_rows(
         bool(seen) and seen != used_name,
         *storable(profile, "thinking_format", seen or None),
     )
-    starts = chosen.config.starts_in_reasoning
+    # For some families it is known without the profile.
+    starts = chosen.config.starts_in_reasoning or bool(found.starts_inside and used and used.starts_in_thought)
     yield CheckRow(
         _("starts in reasoning"),
         yes_or_no(found.starts_inside),

@@ -198,6 +198,13 @@ _ROWS = (
         example=Example("Why?\n[BEGIN FINAL RESPONSE]\nSo.\n[END FINAL RESPONSE]", "Why?", "So."),
     ),
     ThinkingFormat(
+        name="opened-think",
+        about="DeepSeek R1, QwQ, Qwen3 Thinking",  # whose chat templates write <think>
+        models=r"deepseek-r1|qwq|qwen3.*-thinking",
+        starts_in_thought=True,
+        example=Example("Why?\n</think>\n\nSo.", "Why?", "So."),
+    ),
+    ThinkingFormat(
         name="solar",
         about="Solar, Falcon-H1R",
         models=r"solar|falcon-h1r",

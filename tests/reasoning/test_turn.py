@@ -318,7 +318,7 @@ def test_repeats_of_notes_that_are_known_are_never_shown(field, size):
 
 
 @pytest.mark.spec("product 34")
-@pytest.mark.parametrize(("model", "starts_in_reasoning"), [("m", True), ("apriel-1.5", False)])
+@pytest.mark.parametrize(("model", "starts_in_reasoning"), [("m", True), ("apriel-1.5", False), ("qwq-32b", False)])
 def test_answer_of_a_model_that_did_not_think_is_no_thought(model, starts_in_reasoning):
     turn = TurnMachine(
         turn_id="0" * 16, model=model, provider="p", system_prompt="", starts_in_reasoning=starts_in_reasoning

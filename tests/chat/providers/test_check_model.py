@@ -283,6 +283,7 @@ def test_refusal_for_another_reason_says_nothing_of_the_order_and_images_are_tri
         ("[THINK]Why?[/THINK]5", {"thinking_format": "cohere"}, "mistral", "no", ["thinking format"]),
         ("Why?[/THINK]5", {"thinking_format": "mistral"}, "mistral", "yes", ["starts in reasoning"]),
         ("Why?</think>5", {}, "no marks of a family", "yes", ["starts in reasoning"]),
+        ("Why?</think>5", {"thinking_format": "opened-think"}, "no marks of a family", "yes", []),
         ("<think>Why?</think>5", {}, "no marks of a family", "no", []),
         ("5", {}, "no marks of a family", "no", []),
     ],
