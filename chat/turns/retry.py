@@ -104,6 +104,7 @@ class RetryPolicy:
     """
 
     _overflows: int = 0
+    _empties: int = 0
     _waits: int = 0
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
@@ -141,6 +142,11 @@ class RetryPolicy:
         if not part and is_down and plan.sends_calls and not plan.ends_in_results:
             part = "calls"
         return Remedy("omit", part) if part else None
+
+    def take_empty(self) -> bool:
+        """Return whether a response with nothing in it is asked for once more, and count that."""
+        self._empties += 1
+        return self._empties == 1
 
     def take_wait(self, error: ProviderError) -> bool:
         """Return whether the same request may succeed after ``wait_s``; if so, that wait is counted."""

@@ -304,6 +304,9 @@ class TurnRun:
                 if remedy is None or (remedy.action not in ("wait", "withhold") and digest in self._sent):
                     raise explain_refusal(error, plan) from error
                 continue
+            # Some services send nothing now and then, and answer when they are asked again (Gemini, GLM, seen 2026).
+            if step.said_nothing and self._retry.take_empty():
+                continue
             if machine.reported_input:
                 self._anchor = plan.anchor(machine.reported_input)
                 self._has_own_anchor = True

@@ -94,6 +94,7 @@ class StepMachine:
         self._order: list[RawItem | RawMessage | int] = []
         self._status_line = ""
         self._finish_reason: str | None = None
+        self._is_empty = True  # nothing but an end and token counts so far
         self._has_thinking = False
         self._room_for_thinking = self.room.thinking
 
@@ -102,6 +103,7 @@ class StepMachine:
         turn = self._turn
         if self.room.reached:
             return ()
+        self._is_empty = self._is_empty and isinstance(raw, RawEnd | RawUsage)
         match raw:
             case RawFields():
                 self._feed_fields(raw)
@@ -120,6 +122,11 @@ class StepMachine:
                 self._finish_reason = finish_reason
         updates, self._updates = self._updates, []
         return updates
+
+    @property
+    def said_nothing(self) -> bool:
+        """Whether the response ended as a complete answer does, and held nothing of one."""
+        return self._is_empty and self._finish_reason == "stop"
 
     def end(self, *, partial: bool = False) -> StepOutcome:
         """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""

@@ -12,7 +12,7 @@ from chat.conversations import actions, reasoning_settings
 from chat.models import Conversation, Event
 from reasoning.replay.dialects import dialect_named
 from replay_contract_server.script import WORDINGS
-from tests.chat.asking import ask, owner_of
+from tests.chat.asking import ask, events_of, kinds, owner_of
 from tests.chat.histories import KINDS, LONG, Talk, cut
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -208,6 +208,31 @@ async def test_server_error_is_retried_wherever_it_is_in_a_turn(talk, model):
 
     assert (before.status, after.status) == ("completed", "completed")
     assert verdicts(talk) == ["fault", "accepted", "accepted", "accepted", "fault", "accepted"]
+
+
+@pytest.mark.spec("replay 2.10")
+async def test_response_with_nothing_in_it_is_asked_for_once_more(talk):
+    await talk.choose(KINDS["plain-model"])
+    empty = {"content": ""}
+
+    saved = await talk.ask(talk.step(), empty, talk.answer(text="So."))
+    lost = await talk.ask(empty, empty)
+    after = await talk.ask(talk.answer())
+
+    assert [turn.status for turn in (saved, lost, after)] == ["completed"] * 3
+    assert "assistant_message" in kinds(await events_of(saved))
+    assert "assistant_message" not in kinds(await events_of(lost))
+    assert verdicts(talk) == ["accepted"] * 6
+
+
+@pytest.mark.spec("replay 2.10")
+@pytest.mark.parametrize("reply", [{"content": "", "finish": "length"}, {"reasoning": "Hm.", "content": ""}])
+async def test_response_that_was_cut_or_thought_is_not_asked_for_again(talk, reply):
+    await talk.choose(KINDS["plain-model"])
+
+    await talk.ask(reply)
+
+    assert len(verdicts(talk)) == 1
 
 
 @pytest.mark.spec("product 40")
