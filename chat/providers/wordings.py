@@ -707,7 +707,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"|unknown variant\W+system|[`'\"]system[`'\"] (?:is not one of|found using\W+role)"
             r"|\brole\b (?:must|should) be (?:one of|either)\W+user\W+(?:(?:and|or)\W+)?(?:assistant|model)\b"
             r"|" + _NOT + r" (?:the |a )?[`'\"]?system[`'\"]? (?:field|parameter)"
-            r"|不支持\s?\S{0,4}(?:system|系统)|(?:system|系统)\s?\S{0,6}不支持",
+            r"|不支持\s?\S{0,4}(?:system|系统)|(?:system|系统)\s?\S{0,6}不支持"
+            # The parameter of the Responses API.
+            r"|(?:" + _NOT + r"|unknown|unrecognized|unexpected)\w*(?: (?:parameter|argument|field)s?)?(?: supplied)?"
+            r"[\s:`'\"]{1,4}instructions\b|\binstructions\b[\s`'\"]{1,2}(?:(?:parameter|argument|field) )?(?:is |are )"
+            + _NOT,
         ),
         (
             "System role not supported",
@@ -740,6 +744,9 @@ WORDINGS: tuple[Wording, ...] = (
             "Input validation error: first message cannot be system",
             "Invalid value: 'system'. Supported values are: 'user' and 'assistant'.",
             "Role must be in ['user', 'assistant']",
+            "Argument not supported: instructions",
+            "Unknown parameter: 'instructions'.",
+            "The `instructions` parameter is not supported",
         ),
         any_status=True,
     ),
