@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chat.providers.base import ProviderRequest
 from chat.providers.decoding import USAGE_PLACES, ResponseDecoder, error_in, finish_name, usage_in, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, plain_name
-from chat.providers.openai_http import OpenAIService
+from chat.providers.openai_http import STREAM, OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields
 from reasoning.replay.wire.chat import CHAT
 from reasoning.services.finish_reasons import read_finish_reason
@@ -36,7 +36,7 @@ class OpenAIChatProvider(OpenAIService):
     """One model at one endpoint, over chat completions."""
 
     wire = CHAT
-    _optional = ("stream_options", "prompt_cache_key", "max_tokens", "max_completion_tokens")
+    _optional = ("stream_options", "prompt_cache_key", "max_tokens", "max_completion_tokens", STREAM)
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         body = super().build_body(request, model)
@@ -48,7 +48,7 @@ class OpenAIChatProvider(OpenAIService):
     def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
         # As extra_body: given as arguments, the SDK would walk and rebuild every message.
         api = client.chat.completions.with_streaming_response
-        return api.create(model="", messages=[], stream=True, extra_body=body)
+        return api.create(model="", messages=[], stream=STREAM in body, extra_body=body)
 
     def new_decoder(self, endpoint: Endpoint) -> ChatDecoder:
         return ChatDecoder(endpoint)

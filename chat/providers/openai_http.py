@@ -34,10 +34,19 @@ _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|sta
 # Statuses of a refused parameter; others mean it where they name one: of routers, and of Python's own TypeError.
 _REFUSING = (400, 422)
 _NAMING = (404, 500, 501)
+# A word of many failures, so that it names the parameter in these phrases only.
+_ABOUT_STREAM = re.compile(
+    rb"param\W{1,8}stream\b|verified to stream\b"
+    rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}(?:unsupported|disabled|not (?:\w+ )?(?:support|allow|enabl|availab))"
+    rb"|(?:unsupported|not (?:\w+ )?(?:support|allow|implement)\w*|cannot|can't)[^.\n]{0,40}\bstream(?:ing)?\b",
+    re.IGNORECASE,
+)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
 # As many equal characters in a row count as a quotation of the conversation.
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
+# Without it a service answers in one piece: OpenAI streams some models to verified organisations only (seen 2026-05).
+STREAM = "stream"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 # How long incoming text is collected before it is read. Readers see about 25 pictures a second, and to process forty
 # characters costs hardly more than four. The window grows from 7 streams of this process on.
@@ -115,7 +124,7 @@ class OpenAIService:
         framed = self.wire.with_frame(
             request.body, request.instructions, request.tools, takes_system=request.takes_system
         )
-        return {**framed, "model": model, "stream": True}
+        return {**framed, "model": model, STREAM: True}
 
     def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
         """Post the body; return the response, which is read as it arrives."""
@@ -235,7 +244,9 @@ class OpenAIService:
             except APIStatusError as error:
                 # Services name the parameter that they refuse somewhere in the body, never in one place.
                 said = error.response.content
-                named = [name for name in self._optional if name in body and name.encode() in said][:1]
+                mentions = {name: name.encode() in said for name in self._optional}
+                mentions[STREAM] = error.status_code in _REFUSING and _ABOUT_STREAM.search(said) is not None
+                named = [name for name in self._optional if name in body and mentions[name]][:1]
                 asked = [name for name in request.optional if parameter(body, name) is not None]
                 # One within another is left out alone where it is named.
                 named = named or [name for name in asked if "." in name and name.encode() in said]

@@ -10,6 +10,7 @@ import pytest
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.connections import Connection, build_client
 from chat.providers.decoding import BodyParser
+from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_responses import OpenAIResponsesProvider, ResponsesDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from replay_contract_server.fixture import ContractHandle
@@ -175,6 +176,54 @@ async def test_only_a_parameter_that_changes_no_answer_is_left_out(parameter, tr
         assert error.code == "refused"
 
     assert seen == tries
+    await client.close()
+
+
+@pytest.mark.parametrize("adapter", [OpenAIResponsesProvider, OpenAIChatProvider])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"message": "Your organization must be verified to stream this model.", "param": "stream"},
+        {"message": "Provider returned error", "metadata": {"raw": '{"error": {"param": "stream"}}'}},
+        {"message": "Streaming is not supported for this model."},
+        {"message": "This model does not support streaming."},
+    ],
+)
+async def test_answer_that_may_not_be_streamed_is_asked_for_whole(adapter, said):
+    seen = []
+    content = "It is 12."
+    whole = {
+        "object": "response" if adapter is OpenAIResponsesProvider else "chat.completion",
+        "status": "completed",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": content}]}],
+        "choices": [{"message": {"content": content}, "finish_reason": "stop"}],
+    }
+
+    def handle(sent):
+        seen.append(json.loads(sent.content)["stream"])
+        return httpx2.Response(400, json={"error": said}) if seen[-1] else httpx2.Response(200, json=whole)
+
+    client = build_client(Connection("http://models.example/v1", "k"), transport=httpx2.MockTransport(handle))
+    asked = adapter(Connection("http://models.example/v1", "k"), "m", client=client)
+    question = ProviderRequest({asked.wire.entries_key: [ASK]}, "Be brief.", (), "conversation-1")
+
+    assert [text(await answer(asked, question)) for _again in range(2)] == [content, content]
+    assert seen == [True, False, False]
+    await client.close()
+
+
+async def test_other_failure_of_a_stream_is_no_refusal_to_stream():
+    seen = []
+
+    def handle(sent):
+        seen.append(json.loads(sent.content)["stream"])
+        return httpx2.Response(500, json={"error": {"message": "The upstream closed the stream: not available."}})
+
+    client = build_client(Connection("http://models.example/v1", "k"), transport=httpx2.MockTransport(handle))
+    asked = OpenAIResponsesProvider(Connection("http://models.example/v1", "k"), "m", client=client)
+
+    assert (await failure(asked, request()))[1].code == "server_error"
+    assert seen == [True]
     await client.close()
 
 
