@@ -94,8 +94,8 @@ class EgressPlan:
 
     What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
-    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with their
-    results.
+    something sealed, or the service's own word for a message; ``sends_images``; ``sends_unanswered``, a question that
+    failed before; ``sends_calls``, with their results.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -234,8 +234,7 @@ def plan_request(
         sends_unanswered=selector.sends_unanswered,
         sends_calls=selector.sends_calls,
         switches_off=params.switches_off,
-        sends_opaque=any(
-            block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning
-        ),
+        sends_opaque=any(block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning)
+        or any("phase" in entry for entry in entries),
         cut_tokens=full - effective,
     )

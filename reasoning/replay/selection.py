@@ -79,10 +79,10 @@ class Omission:
 class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
-    ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
-    (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only whether they were
-    refused counts: the message of the ``system`` (product 29), ``call_ids`` in their form, and ``content``, a null
-    beside calls, which take another form.
+    ``items`` are opaque parts (product 21) and the phases of messages, ``images`` those of questions, ``questions``
+    those that got no answer (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only
+    whether they were refused counts: the message of the ``system`` (product 29), ``call_ids`` in their form, and
+    ``content``, a null beside calls, which take another form.
     """
 
     items: int = 0
@@ -151,6 +151,12 @@ class Selector:
             # that the model answers anew.
             dropped = left.parts if turn.is_running and left.calls else left.calls
             left = self._drop(left, dropped, Reason("dialect", "{} takes no tools", self.dialect.name))
+        # The service refused something of its own, and may have meant the word that it gave a message.
+        parts = [
+            replace(part, phase="") if isinstance(part, AssistantMessage) and part.seq <= self.refused.items else part
+            for part in left.parts
+        ]
+        left = HistoryStep(parts, left.results, left.is_continued)
         reasons: list[Reason] = []
         # A service that insists on the thinking of its own calls gets it in the running turn whatever is set, for there
         # the person can't ask otherwise (spec 001 EC-006, product 31).

@@ -148,6 +148,19 @@ async def test_phase_goes_back_to_the_model_that_gave_it(upstream, conversation)
     assert phases == [[None], [None, "commentary"], [None, "commentary", "final_answer", None]]
 
 
+async def test_phase_that_its_model_refuses_is_left_out(upstream, conversation):
+    refused = {"kind": "http_error", "status": 400, "message": "Unknown parameter: 'input[1].phase'."}
+    answer = [said(RATIO, phase="final_answer")]
+    upstream.script([{"items": [said(CHECK, phase="commentary"), CALL]}, {"items": answer, "faults": [refused]}, DONE])
+
+    turn = await ask(conversation)
+    await ask(conversation, "And?")
+
+    assert turn.status == "completed"
+    phases = [[item["phase"] for item in body["input"] if "phase" in item] for body in bodies(upstream)]
+    assert phases == [[], ["commentary"], [], ["final_answer"]]
+
+
 async def test_phase_stays_with_its_model_and_endpoint(upstream, conversation):
     first = await database_sync_to_async(make_profile)("first", **profile(upstream, "gpt-5-mini"))
     other = await database_sync_to_async(make_profile)("other", **profile(upstream, "gpt-5.4"))
