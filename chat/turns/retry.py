@@ -202,7 +202,11 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
     is_at_results = plan.ends_in_results or (plan.sends_calls and is_about_calls)
     if is_unexplained and is_at_results:
         return "calls"
-    return "questions" if plan.sends_unanswered and is_unexplained else ""
+    if plan.sends_unanswered and is_unexplained:
+        return "questions"
+    # Nothing else is left, and each later question would be refused as well. A refusal of what the messages say is not
+    # about their form.
+    return "calls" if is_unexplained and plan.sends_calls and error.reason != "policy" else ""
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:

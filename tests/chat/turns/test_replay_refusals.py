@@ -306,6 +306,20 @@ async def test_results_that_a_service_names_are_left_out_of_the_same_question(ta
 
 
 @pytest.mark.spec("replay 10")
+@pytest.mark.parametrize(("model", "times"), [("plain-model", 2), ("gpt-5-mini", 2)])
+async def test_results_are_left_out_last_where_a_service_names_nothing(talk, model, times):
+    await talk.choose(KINDS[model])
+    await talk.ask(talk.step(), talk.answer())
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": "Bad request", "times": times}]}
+
+    turn = await talk.ask({**talk.answer(), **refused})
+
+    assert turn.status == "completed"
+    assert verdicts(talk)[2:] == [*["fault"] * times, "accepted"]
+    assert "call_id" not in json.dumps(talk.upstream.requests()[-1]["body"])
+
+
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
 @pytest.mark.parametrize("later_failures", [0, 3])
 async def test_results_are_left_out_after_an_outage_only_if_it_goes_on(talk, model, later_failures):
