@@ -139,7 +139,7 @@ class EgressPlan:
     @property
     def has_null_content(self) -> bool:
         """Whether a message with calls has null as its content, as OpenAI does it."""
-        return any("content" in entry and entry["content"] is None for entry in self.entries)
+        return any("tool_calls" in entry and entry.get("content", "") is None for entry in self.entries)
 
     @property
     def has_loose_call_ids(self) -> bool:

@@ -376,3 +376,10 @@ def test_length_of_an_answer_is_limited_in_the_words_of_the_service(api, dialect
 
     assert lengths.isdisjoint(free)
     assert {key: limited[key] for key in lengths & limited.keys()} == {name: 500}
+
+
+@pytest.mark.parametrize(("to", "expected"), [(CHAT, True), (RESPONSES, False)])
+def test_null_of_a_reasoning_item_is_no_null_beside_a_call(to, expected):
+    made = plan(turn(item({**RS_1, "content": None}), call(), result()), to=to)
+
+    assert made.has_null_content is expected
