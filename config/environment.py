@@ -248,9 +248,20 @@ def parse_key_bindings(text: str) -> list[KeyBinding]:
 
 def parse_redis_url(text: str) -> str:
     parts = urlsplit(text)
-    has_address = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
-    if parts.scheme not in ("redis", "rediss", "unix") or not has_address:
+    if parts.scheme == "unix":
+        is_complete = bool(parts.path)
+    else:
+        # A database that is no number would be read as number 0.
+        is_complete = bool(parts.hostname and parts.port != 0 and re.fullmatch(r"/?[0-9]*/?", parts.path))
+    if parts.scheme not in ("redis", "rediss", "unix") or not is_complete:
         raise ValueError(text)
+    from redis import ConnectionPool  # noqa: PLC0415 - 6 MB that a site without Redis saves
+
+    try:
+        # Options are read when a connection is made, which none is here: a wrong one would fail every request.
+        ConnectionPool.from_url(text).make_connection()
+    except TypeError as error:
+        raise ValueError(text) from error
     return text
 
 
