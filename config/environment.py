@@ -28,6 +28,7 @@ DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
 URL_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
 BEARER_TOKEN_TEXT = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
+HEADER_TEXT = re.compile(r"[ -~]*")
 HOST = re.compile(r"\*|\.?[\w-]+(?:\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 T = TypeVar("T")
@@ -143,6 +144,10 @@ class ApiKeys:
         self._bindings = (*bindings, KeyBinding("OPENAI_API_KEY", host, port_of(own_address)))
         names = {binding.variable for binding in self._bindings}
         self._at_start = {name: text for name, text in environment.source.items() if name in names}
+        for name, text in self._at_start.items():
+            # Quotation marks of a text editor, for one: each request would fail as if the service were at fault.
+            if not HEADER_TEXT.fullmatch(text.strip()):
+                refuse_start(f"{name}: (not shown) is not allowed; allowed: ASCII characters in one line")
 
     def hosts_of(self, variable: str) -> tuple[str, ...]:
         """Return the hosts that the key of this variable may be sent to."""

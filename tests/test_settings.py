@@ -144,6 +144,17 @@ def test_own_key_belongs_to_the_configured_host(read_settings, variables, host):
     assert keys.get("OPENAI_API_KEY", "http://evil.example/v1") == ""
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "TEAM_KEY"])
+@pytest.mark.parametrize("value", ["“hunter2”", "hunter2\nOPENAI_MODEL=m", "hunter2…"])
+def test_key_that_no_request_can_carry_stops_the_start(read_settings, name, value, capsys, monkeypatch):
+    monkeypatch.setenv("TEAM_KEY", "k")
+
+    with pytest.raises(SystemExit):
+        read_settings(MODEL_KEYS="TEAM_KEY@model.example", **{name: value})
+
+    assert capsys.readouterr().err == f"{name}: (not shown) is not allowed; allowed: ASCII characters in one line\n"
+
+
 def test_malformed_line_of_the_file_is_named_by_its_number(read_settings, tmp_path, capsys):
     (tmp_path / "odd").write_text("# a remark\n\nexport DEBUG=false\nOPENAI_API_KEY = sk-hunter2\n")
 
