@@ -60,6 +60,13 @@ def ensure_users() -> dict[str, User]:
     return users
 
 
+def logins() -> list[str]:
+    """Return the demo users who sign in with ``DEMO_PASSWORD``: an administrator ``admin`` may be no part of a demo."""
+    encoded = dict(User.objects.filter(username__in=USERS).values_list("username", "password"))
+    right = {each for each in set(encoded.values()) if check_password(settings.DEMO_PASSWORD, each)}
+    return [username for username in USERS if encoded.get(username) in right]
+
+
 def staff_group() -> Group:
     """Return the group of those who run the site: they see public data, and manage models, filings, users and texts."""
     group, _created = Group.objects.get_or_create(name="Staff")

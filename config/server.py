@@ -26,7 +26,6 @@ from config.asgi import application  # calls django.setup(), so it comes before 
 from config.connections import LimitedConnection, LimitedConnections
 
 from accounts import demo  # isort: skip
-from accounts.models import User  # isort: skip
 from chat.conversations import actions  # isort: skip
 from chat.documents import worker as documents  # isort: skip
 from chat.eventlog import leases  # isort: skip
@@ -215,8 +214,7 @@ def serve(host: str, port: int) -> str | None:
     )
     if settings.DEMO_PASSWORD:
         # Read here: the event loop must not wait for the database.
-        existing = set(User.objects.filter(username__in=demo.USERS).values_list("username", flat=True))
-        server.demo_logins = [username for username in demo.USERS if username in existing]
+        server.demo_logins = demo.logins()
     # What is loaded now stays: going through all of it again would hold up every stream for a tenth of a second.
     gc.collect()
     gc.freeze()

@@ -91,6 +91,14 @@ def test_two_servers_can_start_at_once_on_a_new_database(tmp_path):
 
 
 @pytest.mark.slow
+def test_password_of_the_demo_is_not_announced_for_an_administrator_with_another(environment, tmp_path):
+    lines = greeting_of({**environment, "DEMO_PASSWORD": "of-the-demo"}, "--data", str(tmp_path))
+
+    assert re.match(r"Sign in as admin with the password \S{12,} ", lines[0])
+    assert "of-the-demo" not in "".join(lines)
+
+
+@pytest.mark.slow
 def test_demo_can_be_added_later(environment, tmp_path):
     greeting_of(environment, "--data", str(tmp_path))
 
