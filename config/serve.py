@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import uvloop
 from django.db import DatabaseError
@@ -40,10 +41,13 @@ def start(prepare: Sequence[str] = ()) -> int:
     problem = why_not_bindable(settings.HOST, settings.PORT)
     with ExitStack() as stack:
         database = settings.DATABASES["default"]
+        lock: IO[str] | None = None
         if problem is None and database["ENGINE"].endswith("sqlite3"):
-            problem = lock_database(Path(database["NAME"]), stack)
+            lock, problem = lock_database(Path(database["NAME"]), stack)
         if problem is None:
-            preparing = subprocess.Popen(prepare) if prepare else None  # noqa: S603 - our own command
+            # With the lock: if this process is killed, no other one may migrate before that has ended.
+            inherited = [lock.fileno()] if lock else []
+            preparing = subprocess.Popen(prepare, pass_fds=inherited) if prepare else None  # noqa: S603 - our own command
             asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
             from config.server import serve  # noqa: PLC0415 - imports daphne, which takes its event loop from the policy
 
@@ -61,27 +65,27 @@ def start(prepare: Sequence[str] = ()) -> int:
     return 0
 
 
-def lock_database(path: Path, stack: ExitStack) -> str | None:
-    """Lock an SQLite file for as long as the stack is open, or return one line that says who uses it.
+def lock_database(path: Path, stack: ExitStack) -> tuple[IO[str] | None, str | None]:
+    """Lock an SQLite file for as long as the stack is open; return the locked file, or one line that says who uses it.
 
     Two processes would each end the other's answers as abandoned.
     """
     lock = path.with_name(f"{path.name}.lock")
     try:
         file = stack.enter_context(lock.open("a+", encoding="ascii"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the processes that have the file
     except BlockingIOError:
-        return (
+        return None, (
             f"Another server (process {lock.read_text('ascii').strip() or 'unknown'}) uses {path}. SQLite supports one "
             "process only: stop it, or use PostgreSQL (docs/deployment.md)"
         )
     except OSError as error:
-        return f"Cannot write {lock}: {error.strerror}. The server needs a folder that it can write to"
+        return None, f"Cannot write {lock}: {error.strerror}. The server needs a folder that it can write to"
     # Only for the message above: the lock itself decides.
     file.truncate(0)
     file.write(f"{os.getpid()}\n")
     file.flush()
-    return None
+    return file, None
 
 
 def why_not_bindable(host: str, port: int) -> str | None:

@@ -153,6 +153,22 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server):
     assert done.stderr.count("\n") == 1
 
 
+def test_sqlite_file_stays_locked_while_a_killed_start_still_migrates(tmp_path):
+    environment = environment_in(tmp_path)
+    migrating = "import sys; print('migrating', flush=True); sys.stdin.read()"
+    begin = f"import sys; from config.serve import start; start([sys.executable, '-c', {migrating!r}])"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", begin], cwd=ROOT, env=environment, text=True, **pipes) as first:  # noqa: S603
+        assert first.stdout.readline() == "migrating\n"
+        first.kill()
+        first.wait()
+
+        done = run(*SERVE, environment=environment)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Another server (process {first.pid}) uses ")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "content"),
