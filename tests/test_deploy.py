@@ -31,6 +31,15 @@ def names_set() -> dict[str, set[str]]:
     }
 
 
+def test_image_can_back_up_the_database_of_the_site():
+    image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    server = read("compose.site.yaml")["services"]["postgres"]["image"]
+
+    client = re.search(r"apt-get install .*\bpostgresql-client-([0-9]+)\b", image)
+    assert client, "pg_dump and pg_restore are missing"
+    assert server == f"postgres:{client[1]}"
+
+
 @pytest.mark.parametrize("name", ["compose.site.yaml", "helm-values.yaml", "Dockerfile"])
 def test_only_known_settings_are_set_and_no_secrets(name):
     of_the_platform = {"PATH", "LEGIBLE_DATA", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
