@@ -40,6 +40,12 @@ def test_image_can_back_up_the_database_of_the_site():
     assert server == f"postgres:{client[1]}"
 
 
+def test_pods_that_start_at_once_migrate_one_after_the_other():
+    containers = read("helm-values.yaml")["controllers"]["main"]["initContainers"]
+
+    assert containers["migrate"]["args"] == ["manage", "prepare"]
+
+
 @pytest.mark.parametrize("name", ["compose.site.yaml", "helm-values.yaml", "Dockerfile"])
 def test_only_known_settings_are_set_and_no_secrets(name):
     of_the_platform = {"PATH", "LEGIBLE_DATA", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
