@@ -133,9 +133,8 @@ def too_large(head: bytes, limit: int) -> bytes:
     """Return the response to a request with a longer body, as JSON where the API was asked."""
     message = f"The request is too large; at most {limit} bytes are allowed here."
     kind, body = "text/plain", message
-    if path_of(head).startswith((b"/api/", b"/v1/")):
-        error = {"code": "too_large", "message": message, "type": "invalid_request_error", "param": None}
-        kind, body = "application/json", json.dumps({"error": error})
+    if path_of(head).startswith(b"/api/"):
+        kind, body = "application/json", json.dumps({"error": {"code": "too_large", "message": message}})
     return (
         "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nCache-Control: no-store\r\n"
         f"X-Request-Id: {uuid.uuid4().hex}\r\n"

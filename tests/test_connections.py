@@ -86,7 +86,9 @@ def test_long_body_is_refused_before_it_comes(connection, path, headers, allowed
     assert re.search("\r\nX-Request-Id: [0-9a-f]{32}\r\n", answer)
     assert str(allowed) in answer
     if path.startswith("/api/"):
-        assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "too_large"
+        error = json.loads(answer.partition("\r\n\r\n")[2])["error"]
+        assert error["code"] == "too_large"
+        assert set(error) == {"code", "message"}, "the form of all errors of the API"
 
 
 def test_chunked_body_is_cut_while_it_comes(connection):
