@@ -23,6 +23,7 @@ from chat.conversations.access import find_conversation
 from chat.documents import sources
 from chat.documents.access import Reader, readable_collections
 from chat.mcp_server import forms
+from chat.models import Conversation
 from chat.tools.base import SearchQuery
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
@@ -61,9 +62,14 @@ class Peer:
             conversation = await get_conversation(self.person, wanted.conversation)
         else:
             conversation = await sync_to_async(actions.start)(self.person, temporary=True)
-        refuse_command(message.text, conversation)
-        reader = await TurnReader.of(self.request, self.person, conversation)
-        turn_id, _is_repeat = await submit(conversation, message, None, "id")
+        try:
+            refuse_command(message.text, conversation)
+            reader = await TurnReader.of(self.request, self.person, conversation)
+            turn_id, _is_repeat = await submit(conversation, message, None, "id")
+        except Exception:
+            if not wanted.conversation:  # nobody would find it again
+                await Conversation.objects.filter(pk=conversation.pk, turns=None).adelete()
+            raise
         await release_connection()
         try:
             await report_until_finished(conversation.pk, turn_id, report)

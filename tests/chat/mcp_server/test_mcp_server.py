@@ -186,6 +186,15 @@ async def test_progress_is_told_while_a_turn_runs_and_a_peer_that_leaves_stops_i
     assert (await ended(conversation)).status == Turn.Status.ABORTED
 
 
+async def test_refused_question_leaves_no_conversation(upstream, alice, settings):
+    settings.MAX_CONCURRENT_TURNS = 0
+    async with peer_of(alice) as client:
+        assert "(command)" in await refused(client, "ask", question="/help")
+        assert "(too_many_turns)" in await refused(client, "ask", question="Why?")
+
+    assert not await Conversation.all_objects.aexists()
+
+
 async def test_failed_turn_is_an_error_with_its_reason(upstream, alice):
     upstream.script([{"faults": [{"kind": "http_error", "status": 401, "message": "No."}]}])
     async with peer_of(alice) as client:
