@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
@@ -12,7 +13,9 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from mcp.server import ServerRequestContext
 
 from accounts.models import User
 from chat.api.endpoint import get_conversation
@@ -23,7 +26,7 @@ from chat.conversations.access import find_conversation
 from chat.documents import sources
 from chat.documents.access import Reader, readable_collections
 from chat.mcp_server import forms
-from chat.models import Conversation
+from chat.models import Conversation, Turn
 from chat.tools.base import SearchQuery
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
@@ -32,6 +35,7 @@ from reasoning.citations import Source
 NO_CONVERSATION = uuid.UUID(int=0)
 NEIGHBOURS = 1
 LOOK_EVERY_S = 0.5  # at what a turn does
+Context = ServerRequestContext[Any]
 Report = Callable[[float, float | None, str | None], Awaitable[None]]  # progress, total, message
 
 
@@ -42,22 +46,23 @@ class Peer:
     request: HttpRequest
     person: User
 
-    async def search_filings(self, wanted: forms.SearchFilingsArguments, _report: Report) -> forms.Passages:
+    async def search_filings(self, wanted: forms.SearchFilingsArguments, _context: Context) -> forms.Passages:
         return await self.search(SearchQuery(wanted.query, wanted.form, wanted.company, wanted.limit))
 
-    async def search_documents(self, wanted: forms.SearchDocumentsArguments, _report: Report) -> forms.Passages:
+    async def search_documents(self, wanted: forms.SearchDocumentsArguments, _context: Context) -> forms.Passages:
         return await self.search(SearchQuery(wanted.query, limit=wanted.limit, kinds=("document",)))
 
-    async def read_passage(self, wanted: forms.ReadPassageArguments, _report: Report) -> forms.Passages:
+    async def read_passage(self, wanted: forms.ReadPassageArguments, _context: Context) -> forms.Passages:
         found = await self.read(wanted.url, NEIGHBOURS)
         if not found.passages:
             words = _("url: no passage has this address; use one that a search returned.")
             raise InvalidInputError("not_found", words, field="url")
         return found
 
-    async def ask(self, wanted: forms.AskArguments, report: Report) -> forms.Answer:
+    async def ask(self, wanted: forms.AskArguments, context: Context) -> forms.Answer:
         """Run a turn, in a temporary conversation where none is named. It is stopped if the peer leaves."""
-        message = clean_message(wanted.question)
+        # The second part makes it new: a program that starts again counts its requests from 1.
+        message = clean_message(wanted.question, f"{self.mark_of(context.request_id)}-{uuid.uuid4().hex}")
         if wanted.conversation:
             conversation = await get_conversation(self.person, wanted.conversation)
         else:
@@ -72,13 +77,27 @@ class Peer:
             raise
         await release_connection()
         try:
-            await report_until_finished(conversation.pk, turn_id, report)
+            await report_until_finished(conversation.pk, turn_id, context.session.report_progress)
         except asyncio.CancelledError:
             # In a task of its own: this one may not wait for anything any more.
             turn_manager.spawn(stop(conversation.pk, turn_id))
             raise
         form = await sync_to_async(reader.read_ended)(turn_id)
         return self.answer(conversation.pk, form)
+
+    async def cancel(self, request_id: str | int) -> None:
+        """Stop the turn of this peer's ``ask`` of this id, in whichever process it runs."""
+        running = Turn.objects.filter(conversation__owner=self.person, status=Turn.Status.RUNNING)
+        of_request = running.filter(client_id__startswith=self.mark_of(request_id))
+        asked = [turn async for turn in of_request.values_list("conversation_id", flat=True)]
+        # There are no sessions: the same program, twice with one token, may have two requests of one id.
+        if len(asked) == 1:
+            await turn_manager.stop(asked[0])
+
+    def mark_of(self, request_id: str | int | None) -> str:
+        """Return how the ids of messages begin that this peer sends in a request."""
+        peer = [self.request.headers.get(name, "") for name in ("Authorization", "User-Agent")]
+        return salted_hmac("chat.mcp_server", json.dumps([*peer, request_id])).hexdigest()[:24]
 
     @sync_to_async
     def search(self, query: SearchQuery) -> forms.Passages:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from mcp.server import Server, ServerRequestContext
+from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from accounts.models import User
 from chat.api.endpoint import error_form
 from chat.mcp_server import forms
-from chat.mcp_server.peer import Peer, Report
+from chat.mcp_server.peer import Context, Peer
 from chat.tools.base import ToolArguments, argument_errors
 from chat.validation import check_characters
 
@@ -43,7 +43,6 @@ INSTRUCTIONS = (
     "Passages are named by their url: read them with readPassage, or as resources."
 )
 CACHED = CacheHint(ttl_ms=300_000)  # lists that change with an upgrade only
-Context = ServerRequestContext[Any]
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class PeerTool:
     title: str
     arguments: type[ToolArguments]
     result: type[forms.Passages | forms.Answer]
-    run: Callable[[Peer, Any, Report], Awaitable[forms.Passages | forms.Answer]]
+    run: Callable[[Peer, Any, Context], Awaitable[forms.Passages | forms.Answer]]
     reads_only: bool = True
 
     @cached_property
@@ -127,7 +126,7 @@ class Handlers:
         try:
             check_characters(given)
             wanted = tool.arguments.model_validate(given)
-            result = await tool.run(self.peer, wanted, context.session.report_progress)
+            result = await tool.run(self.peer, wanted, context)
         except ValidationError as error:
             return failed(f"{argument_errors(error)} (invalid)")
         except Exception as error:  # noqa: BLE001 - each becomes a result, as in the API; unexpected ones are logged

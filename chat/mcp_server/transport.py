@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import CancelledNotification
+from pydantic import ValidationError
 
 from accounts.models import User
 from chat.api.messages import waiting_request
+from chat.mcp_server.peer import Peer
 from chat.mcp_server.server import build_server
 
 Message = MutableMapping[str, Any]
@@ -26,6 +30,11 @@ HOP_BY_HOP = "connection"  # a header that is the server's, not the application'
 
 async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
     """Return the SDK's response, as events where it sends some before its result. Raises ApiError."""
+    # Without sessions the SDK can't know the request that is cancelled: it answered another message.
+    with suppress(ValidationError):
+        cancelled = CancelledNotification.model_validate_json(request.body).params.request_id
+        if cancelled is not None:
+            await Peer(request, person).cancel(cancelled)
     body = [request.body]
     sent: asyncio.Queue[Message | None] = asyncio.Queue()
 

@@ -186,6 +186,32 @@ async def test_progress_is_told_while_a_turn_runs_and_a_peer_that_leaves_stops_i
     assert (await ended(conversation)).status == Turn.Status.ABORTED
 
 
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_cancelled_request_stops_its_turn_alone(upstream, alice, conversation, revision):
+    upstream.script([SLOW])
+    call = call_of("ask", {"question": "Why?", "conversation": str(conversation.pk)})
+    token = await token_of(alice)
+    connection = Connection(call, token)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+
+    async def cancel(request_id: int, token: str) -> None:
+        params = {"requestId": request_id, "reason": "enough"}
+        message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        headers = headers_of(call, token) | {"MCP-Protocol-Version": revision, "Mcp-Method": message["method"]}
+        kind = headers.pop("Content-Type")
+        client = await client_of(alice)
+        answer = await client.post("/mcp", json.dumps(message), content_type=kind, headers=headers)
+        assert answer.status_code == 202
+
+    await cancel(2, token)
+    await cancel(call["id"], await token_of(alice))
+    assert (await conversation.turns.aget()).status == Turn.Status.RUNNING
+    await cancel(call["id"], token)
+
+    assert (await ended(conversation)).status == Turn.Status.ABORTED
+    await connection.task
+
+
 async def test_refused_question_leaves_no_conversation(upstream, alice, settings):
     settings.MAX_CONCURRENT_TURNS = 0
     async with peer_of(alice) as client:
