@@ -162,9 +162,15 @@ class TurnEnd(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Continuation(BaseEvent):
-    """The person asked for the rest of a turn that had ended too early; it runs again. Product 41."""
+    """The person asked for the rest of a turn that had ended too early; it runs again. Product 41.
+
+    What its turn said of the answer until then: the model, the label of its profile, and the time of its thinking.
+    """
 
     type: ClassVar[str] = "continuation"
+    model: str = ""
+    model_label: str = ""
+    thinking_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

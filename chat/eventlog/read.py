@@ -15,8 +15,8 @@ from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load
 from chat.models import Checkpoint, Event, Turn
 from chat.tools.passages import passages_from_json
 from reasoning.citations import Source
+from reasoning.events import Continuation, Reasoning, ToolResult, TurnEnd, UserMessage
 from reasoning.events import Event as CanonicalEvent
-from reasoning.events import Reasoning, ToolResult, TurnEnd, UserMessage
 from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.visibility import EXCERPT_CHARS, Visibility
@@ -76,12 +76,16 @@ def as_it_was(record: TurnRecord, at: datetime) -> TurnRecord:
     # Read anew: its stored HTML is that of the whole answer.
     turn = Turn.objects.get(pk=record.turn.pk)
     written = turn.events.filter(created_at__lte=at).order_by("seq")
-    end = written.filter(type=TurnEnd.type).last()
+    end, count = written.filter(type=TurnEnd.type).last(), written.count()
     if end:
         turn.status, turn.ended_at, turn.resumed_at = end.public["status"], end.created_at, None
         # What the continuation has overwritten. Of completed answers only those that were too long are continued.
         turn.error_code = "length" if turn.status == Turn.Status.COMPLETED else ""
-    return replace(record, turn=turn, events=record.events[: written.count()])
+        # The continuation says what the turn had; one of an earlier version doesn't, and then nothing is known.
+        said = next((event for event in record.events[count:] if event["type"] == Continuation.type), {})
+        turn.model, turn.model_label = said.get("model", ""), said.get("model_label", "")
+        turn.thinking_ms = said.get("thinking_ms", 0)
+    return replace(record, turn=turn, events=record.events[:count])
 
 
 def thinking_for(turn: Turn, sees: Visibility, *, until: datetime | None = None) -> ThinkingText | None:

@@ -216,7 +216,8 @@ def reopen_turn(turn: Turn) -> None:
     if not ended.update(**again, **leases.new_lease()):
         raise InactiveBranchError(str(turn.pk))
     turn.refresh_from_db()
-    _append(turn, [Continuation()], {})
+    said = Continuation(model=turn.model, model_label=turn.model_label, thinking_ms=turn.thinking_ms)
+    _append(turn, [said], {})
     StoredCard.objects.filter(turn=turn).delete()  # of the part so far
 
 

@@ -15,7 +15,7 @@ from chat import eventlog
 from chat.conversations import actions
 from chat.eventlog import link_tokens
 from chat.eventlog.link_tokens import token_of
-from chat.models import Conversation, Share
+from chat.models import Conversation, Share, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice
 from reasoning.citations import citation_to_json
@@ -137,13 +137,15 @@ def test_later_turns_are_not_added(alice):
 def test_what_continues_the_last_answer_is_not_added(alice, status, is_running):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
+    Turn.objects.filter(pk=turn.pk).update(model="early-model", model_label="Early label")
     error_code = "length" if status == "completed" else ""
     thought = Reasoning(kind="text", text="early-thought", source_field="reasoning", model="m", provider="p", step=0)
     said = AssistantMessage(text="Because of the", summary=("Looked early.",))
-    eventlog.close_turn(turn, [thought, said], status=status, error_code=error_code)
+    eventlog.close_turn(turn, [thought, said], status=status, error_code=error_code, thinking_ms=7_000)
     link = make_link(conversation)
     before = opened(link)
     eventlog.reopen_turn(turn)
+    Turn.objects.filter(pk=turn.pk).update(model="late-model", model_label="Late label", thinking_ms=93_000)
     later = [replace(thought, text="late-thought"), AssistantMessage(text=" tide-canary.", continues=True)]
     eventlog.append(turn, [*later, AssistantMessage(text="More-canary.", summary=("Looked late.",))])
     if not is_running:
@@ -153,7 +155,10 @@ def test_what_continues_the_last_answer_is_not_added(alice, status, is_running):
 
     assert "Because of the" in page
     assert "early-thought" in page
-    assert not [late for late in ("tide-canary", "More-canary", "Looked late.", "late-thought") if late in page]
+    assert "Early label" in page
+    assert "7 s" in page
+    late = ("tide-canary", "More-canary", "Looked late.", "late-thought", "Late label", "late-model", "93 s")
+    assert not [words for words in late if words in page]
     assert re.findall(r'data-status="\w+"', page) == re.findall(r'data-status="\w+"', before)
     assert Client().get(f"{address}/answer/").text == "Because of the"
     assert Client().get(f"{address}/thinking/").text == "early-thought"
