@@ -1,6 +1,7 @@
 """Small documents of every kind, and how they are loaded."""
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from email.message import EmailMessage
@@ -105,6 +106,16 @@ def changed(content: bytes, part: str, to: bytes) -> bytes:
     """Return an archive with another part in the place of one."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         return archive({name: to if name == part else file.read(name) for name in file.namelist()})
+
+
+def strict(content: bytes) -> bytes:
+    """Return an Office file as Office saves it as "Strict Open XML"."""
+    ours, strict = (
+        rb"http://schemas\.openxmlformats\.org/(officeDocument|\w+ml)/2006/",
+        rb"http://purl.oclc.org/ooxml/\1/",
+    )
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return archive({name: re.sub(ours, strict, file.read(name)) for name in file.namelist()})
 
 
 def saved(document: object) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from zipfile import BadZipFile, ZipFile
+import re
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from lxml import etree
 
@@ -12,6 +13,8 @@ from chat.files.blocks import RefusedFileError
 MAX_ENTRIES = 20_000
 MAX_ENTRY_BYTES, MAX_BYTES = 100 * 1024**2, 400 * 1024**2  # unpacked
 ENCRYPTED = 0x1  # flag of an entry
+_RELATIONS = "_rels/.rels"
+_STRICT, _TRANSITIONAL = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)", rb"http://schemas.openxmlformats.org/\1/2006/\2"
 
 
 def open_archive(content: bytes) -> ZipFile:
@@ -30,6 +33,23 @@ def open_archive(content: bytes) -> ZipFile:
     if any(entry.flag_bits & ENCRYPTED for entry in entries):
         raise RefusedFileError("encrypted")
     return archive
+
+
+def transitional(content: bytes) -> bytes:
+    """Return an Office file with the namespaces that libraries know; one saved as "Strict" has those of the standard.
+
+    Raises RefusedFileError.
+    """
+    archive = open_archive(content)
+    if _RELATIONS not in archive.namelist() or not re.search(_STRICT, archive.read(_RELATIONS)):
+        return content
+    out = io.BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED, compresslevel=1) as written:
+        for name in archive.namelist():
+            part = archive.read(name)
+            is_xml = name.endswith((".xml", ".rels"))
+            written.writestr(name, re.sub(_STRICT, _TRANSITIONAL, part) if is_xml else part)
+    return out.getvalue()
 
 
 def parse_xml(content: bytes) -> etree._Element:

@@ -9,12 +9,11 @@ from typing import Any
 from pptx import Presentation
 
 from chat.files.blocks import Block, Details, row
-from chat.files.kinds.archive import open_archive
+from chat.files.kinds.archive import transitional
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
-    open_archive(content)
-    presentation = Presentation(io.BytesIO(content))
+    presentation = Presentation(io.BytesIO(transitional(content)))
     details.title = presentation.core_properties.title or ""
     details.pages = len(presentation.slides)
     for number, slide in enumerate(presentation.slides, start=1):

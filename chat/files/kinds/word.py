@@ -9,7 +9,7 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from chat.files.blocks import Block, Details, row
-from chat.files.kinds.archive import open_archive, parse_xml
+from chat.files.kinds.archive import open_archive, parse_xml, transitional
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _DOCUMENT, _STYLES, _PROPERTIES = "word/document.xml", "word/styles.xml", "docProps/core.xml"
@@ -26,7 +26,7 @@ _MAX_STYLES = 10  # that a style is based on
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
     # Its parts are read here: the library refuses a file for a picture that is missing, and one with macros.
-    archive = open_archive(content)
+    archive = open_archive(transitional(content))
     parts = {name: parse_xml(archive.read(name)) for name in _PARTS if name in archive.namelist()}
     if _PROPERTIES in parts:
         details.title = parts[_PROPERTIES].findtext(_TITLE) or ""

@@ -13,7 +13,7 @@ from typing import Any
 import openpyxl
 
 from chat.files.blocks import Block, Details, row
-from chat.files.kinds.archive import open_archive
+from chat.files.kinds.archive import open_archive, transitional
 
 MAX_GAP = 200  # empty cells that a row may have beyond its values; of more only the values are read
 _NO_VALUE = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>|</c>)")  # of a formula, which its program did not compute
@@ -21,6 +21,7 @@ MAX_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim to have mo
 
 
 def read(content: bytes, details: Details) -> Iterator[Block]:
+    content = transitional(content)
     archive = open_archive(content)
     sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
     formulas = None

@@ -32,6 +32,7 @@ from tests.chat.document_samples import (
     pdf,
     saved,
     slides,
+    strict,
     word,
     workbook,
 )
@@ -112,6 +113,16 @@ def test_passages_of_each_kind(collection, name, content, passages):
     assert (document.status, document.problem) == ("ready", "")
     assert list(document.passages.values_list("section", "page", "text")) == passages
     assert documents.content_of(document) == content
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.docx", word()), ("a.xlsx", workbook()), ("a.pptx", slides())])
+def test_strict_office_file_is_read_as_any(collection, name, content):
+    texts = load(collection, name, content).passages.values_list("section", "page", "text")
+    usual = list(texts)
+    document = load(collection, f"strict-{name}", strict(content))
+
+    assert (document.status, document.problem) == ("ready", "")
+    assert list(document.passages.values_list("section", "page", "text")) == usual
 
 
 def test_passages_of_a_long_table_begin_with_its_heads(collection):
