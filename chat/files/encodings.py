@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from functools import partial
 
 from django.utils.translation import gettext_lazy as _
 
@@ -26,6 +27,7 @@ ENCODINGS = {
     "cp1256": _("Arabic (Windows-1256)"),
     "cp874": _("Thai (Windows-874)"),
     "cp1250": _("Central European (Windows-1250)"),
+    "iso8859_2": _("Central European (ISO-8859-2)"),
     UTF_16: "UTF-16",
     UTF_16_BE: _("UTF-16, big-endian"),
     UTF_32: "UTF-32",
@@ -53,7 +55,9 @@ _WESTERN_CHARS = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØŒÙÚÛÜÝŠšŽž«»„“”‚‘’–—…•€£§°·®©™±²³µ¿¡ªº\xa0"
 )
 _MAX_SPECIAL_SHARE = 0.5  # of the letters of a text in Latin script
+_SYMBOL_IN_WORD = re.compile(r"[^\W\d_][±³¹¿][^\W\d_]")  # letters of Polish, read as Western European
 _LATIN, _CYRILLIC = frozenset({WESTERN, "cp1250", "cp1254"}), ("cp1251", "koi8_r")
+_CENTRAL = ("iso8859_2", "cp1250")
 # First bytes of frequent characters. A short text read in a wrong encoding is made of others.
 _FREQUENT_LEADS = {
     "gb18030": range(0xB0, 0xD8),
@@ -65,6 +69,8 @@ _FREQUENT_LEADS = {
 _MIN_FREQUENT_SHARE = 0.8
 # Russian and Ukrainian letters. Windows-1251 and KOI8-R read in each other's place are Cyrillic too, of rarer ones.
 _FREQUENT_CYRILLIC = frozenset("оеаинтсрвлі")
+# Letters that are elsewhere in Windows-1250 and ISO-8859-2: of Polish, and of its neighbours.
+_POLISH, _OTHER_CENTRAL = frozenset("ąćęłńóśźż"), frozenset("áčďéěíňóřšťúůýžćđ")
 _MAX_BLOCKS = 6  # of 256 characters, that a text in UTF-16 without a mark may use
 # Thousands of characters that one language uses: they count as one block each.
 _LARGE_BLOCKS = (range(0x4E, 0xA0), range(0xAC, 0xD8))
@@ -95,7 +101,7 @@ def detect_encoding(content: bytes) -> str | None:
     whole_lines = beginning[: beginning.rfind(b"\n") + 1] or beginning  # no character is cut in two
     # words in ASCII are the same in each of these encodings
     telling = b" ".join(word for word in whole_lines.split() if not word.isascii())
-    order = list(ENCODINGS)
+    order = [each for each in ENCODINGS if each != "iso8859_2"]  # which is told from Windows-1250 below
     from charset_normalizer import from_bytes  # noqa: PLC0415 - takes 2 MB, and few files need it
 
     found = [match for match in from_bytes(telling, cp_isolation=order) if match.encoding in ENCODINGS]
@@ -103,8 +109,11 @@ def detect_encoding(content: bytes) -> str | None:
     fitting = [match.encoding for match in found if is_likely(str(match), match.encoding)]
     others = [match.encoding for match in found]
     first = next((each for each in (*fitting, *others, WESTERN) if decode(content, each) is not None), None)
-    readable = [each for each in _CYRILLIC if decode(content, each) is not None] if first in _CYRILLIC else []
-    return max(readable, key=lambda each: likeness_to_cyrillic(telling, each), default=first)
+    for family, likeness in ((_CYRILLIC, likeness_to_cyrillic), (_CENTRAL, likeness_to_central)):
+        if first in family:
+            readable = [each for each in family if decode(content, each) is not None]
+            return max(readable, key=partial(likeness, telling))
+    return first
 
 
 def stated_encoding(charset: str) -> str:
@@ -133,7 +142,9 @@ def decode(content: bytes, encoding: str) -> str | None:
 
 def is_likely(text: str, encoding: str) -> bool:
     """Whether a text that was read in this encoding is made of what such texts are made of."""
-    if encoding == WESTERN and not _WESTERN_CHARS.issuperset(char for char in set(text) if not char.isascii()):
+    if encoding == WESTERN and (
+        not _WESTERN_CHARS.issuperset(char for char in set(text) if not char.isascii()) or _SYMBOL_IN_WORD.search(text)
+    ):
         return False
     if encoding in _LATIN:
         lines = (line for line in text.splitlines() if not line.isascii())  # others say nothing about the script
@@ -154,6 +165,13 @@ def likeness_to_cyrillic(content: bytes, encoding: str) -> tuple[int, int]:
     """Return the number of frequent letters, then of small ones: the other encoding has capitals in their place."""
     text = content.decode(encoding, "replace")
     return sum(char in _FREQUENT_CYRILLIC for char in text.casefold()), sum(map(str.islower, text))
+
+
+def likeness_to_central(content: bytes, encoding: str) -> tuple[int, int]:
+    """Return minus the number of controls, which are letters in the other encoding, then that of usual letters."""
+    text = content.decode(encoding, "replace").casefold()
+    controls = sum("\x80" <= char <= "\x9f" for char in text)
+    return -controls, max(sum(map(text.count, letters)) for letters in (_POLISH, _OTHER_CENTRAL))
 
 
 def is_plain_utf_16(content: bytes, encoding: str) -> bool:

@@ -167,6 +167,9 @@ SHORT_TEXTS = [
     ("cp1251", "Order 12\tИванов\t12.50"),
     ("koi8_r", "Order 12\tИванов\t12.50"),
     ("cp1250", "Łódź i Kraków są piękne"),
+    ("iso8859_2", "Łódź i Kraków są piękne"),
+    ("iso8859_2", "Książka leży na półce"),
+    ("iso8859_2", "Šéf řekl, že žádost o pronájem skladu byla schválena."),
     ("gb18030", "北京，早上好"),
     ("cp949", "좋은 아침"),
 ]
@@ -184,6 +187,7 @@ def test_older_encodings_are_detected_and_the_text_is_shown(alice, conversation,
     ("encoding", "text", "head"),
     [
         ("cp1250", "Zażółć", '<html><meta charset="windows-1250">'),
+        ("iso8859_2", "Žluť", '<html><meta charset="iso-8859-2">'),
         ("cp1253", "Ελλάδα", '<html><meta http-equiv="Content-Type" content="text/html; charset=Windows-1253">'),
         ("cp932", "日本", '<?xml version="1.0" encoding="Shift_JIS"?><html>'),
         ("utf_8", "Zażółć", '<html><meta charset="windows-1250">'),
