@@ -59,6 +59,7 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
             raise RefusedFileError("pages")
         details.title = document.get_metadata_value("Title")
         lines: dict[int, list[Line]] = {}
+        scanned: list[int] = []
         has_form = document.get_formtype() != raw.FORMTYPE_NONE
         for number in range(1, details.pages + 1):
             page = document[number - 1]
@@ -67,6 +68,8 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
                 if not details.picture_sizes or details.picture_sizes[-1][1:] != size:
                     details.picture_sizes.append((number, *size))
                 lines[number] = list(lines_of(textpage, number))
+                if not lines[number] and next(page.get_objects([raw.FPDF_PAGEOBJ_IMAGE]), None):
+                    scanned.append(number)
                 has_form = has_form or has_notes(page)
         form = None
         if has_form:
@@ -75,12 +78,30 @@ def read(content: bytes, details: Details) -> Iterator[Block]:
             with suppress(Exception):
                 form = forms.PdfForm(content)
         headings = Headings(lines, outline_of(document))
+        # A file of scans alone is refused as such.
+        notes = notes_on_scans(scanned) if any(lines.values()) else {}
         for number, of_page in lines.items():
             yield from blocks_of(of_page, headings)
+            if number in notes:
+                yield Block(notes[number], page=number)
             if form and (values := form.values_on(number)):
                 yield Block(values, page=number)
         if form and (values := form.values_elsewhere()):
             yield Block(values, page=details.pages)
+
+
+def notes_on_scans(scanned: Iterable[int]) -> dict[int, str]:
+    """Return a note for each run of pages whose text is missing, by its first page: models would not know of it."""
+    runs: list[list[int]] = []
+    for number in scanned:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    words = "[{} without a text layer, such as a scan: no text was read from it.]"
+    return {
+        first: words.format(f"Page {first}" if first == last else f"Pages {first} to {last}") for first, last in runs
+    }
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
+import pypdf
 import pytest
 from cryptography.fernet import Fernet
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -216,6 +217,23 @@ def test_owner_corrects_the_encoding_of_a_file(alice, bob, conversation):
     assert "old.txt has bytes that this encoding doesn’t have." in refused.content.decode()
     stored.refresh_from_db()
     assert (attachments.text_of(stored), stored.encoding) == ("GrцЯe", "cp1251")
+
+
+def test_scanned_pages_among_others_are_named(conversation):
+    writer = pypdf.PdfWriter(io.BytesIO(make_pdf("First page.", "", "Third page.")))
+    scan = io.BytesIO()
+    PICTURE.save(scan, "PDF")
+    for at in (1, 1, 5):
+        writer.insert_page(pypdf.PdfReader(scan).pages[0], at)
+    out = io.BytesIO()
+    writer.write(out)
+
+    text = attachments.text_of(attach(conversation, "mixed.pdf", out.getvalue()))
+
+    note = "[{} without a text layer, such as a scan: no text was read from it.]"
+    assert text.split("\f") == [
+        "First page.", note.format("Pages 2 to 3"), "", "", "Third page.", note.format("Page 6")
+    ]  # fmt: skip
 
 
 def test_values_of_a_pdf_form_are_read_with_the_names_of_their_fields(conversation):
