@@ -260,12 +260,14 @@ def parse_redis_url(text: str) -> str:
         is_complete = bool(parts.hostname and parts.port != 0 and re.fullmatch(r"/?[0-9]*/?", parts.path))
     if parts.scheme not in ("redis", "rediss", "unix") or not is_complete:
         raise ValueError(text)
-    from redis import ConnectionPool  # noqa: PLC0415 - 6 MB that a site without Redis saves
+    # Here, since it takes 6 MB, and most servers use no Redis.
+    from redis import ConnectionPool, RedisError, asyncio  # noqa: PLC0415
 
     try:
-        # Options are read when a connection is made, which none is here: a wrong one would fail every request.
-        ConnectionPool.from_url(text).make_connection()
-    except TypeError as error:
+        # The options of an address are arguments of a connection, which fails late where one is wrong. None is opened.
+        for pool in (ConnectionPool, asyncio.ConnectionPool):
+            pool.from_url(text).make_connection()
+    except (TypeError, RedisError) as error:
         raise ValueError(text) from error
     return text
 

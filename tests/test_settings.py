@@ -94,7 +94,8 @@ def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, n
         ("REDIS_URL", "http://:hunter2@cache"),
         ("REDIS_URL", "redis://:hunter2@cache/zero"),
         ("REDIS_URL", "redis://:hunter2@cache/0?ssl_cert_reqs=none"),
-        ("REDIS_URL", "redis://:hunter2@cache/0?socket_timeout=soon"),
+        ("REDIS_URL", "redis://:hunter2@cache/0?socket_timeout=long"),
+        ("REDIS_URL", "unix:///run/redis.sock?socket_keepalive=true&password=hunter2"),
         ("CONTENT_KEYS", f"{base64.urlsafe_b64encode(bytes(32)).decode()},hunter2"),
         ("OPENAI_BASE_URL", "https://user:hunter2@example.com/v1"),
         ("OPENAI_BASE_URL", "https://example.com/v1?key=hunter2"),
@@ -228,6 +229,18 @@ def test_messages_in_redis_are_encrypted(read_settings):
 
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
     assert layer["CONFIG"]["symmetric_encryption_keys"] == ["s3cret"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://127.0.0.1/0?health_check_interval=30",
+        "rediss://cache:6380/1?ssl_cert_reqs=none",
+        "unix:///run/redis.sock",
+    ],
+)
+def test_address_of_redis_may_have_options(read_settings, url):
+    assert read_settings(REDIS_URL=url)["REDIS_URL"] == url
 
 
 @pytest.mark.spec("001 ERR-001")
