@@ -285,7 +285,7 @@ def _take_decision(turn: Turn, digest: str, shape: str, *, is_last: bool) -> Dec
             conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
             conversation.allowed_tools = sorted({*conversation.allowed_tools, shape})
             conversation.save(update_fields=["allowed_tools"])
-    answers = open_values(sealed)
-    # From here on a second click finds nothing that waits.
-    waiting.update(waiting_call="", waiting_digest="", sealed_answers=None)
-    return Decision("deny" if decision == "deny" else "allow", "user", answers)
+    # From here on a second click finds nothing that waits. Digest, decision and answers stay until the next call waits,
+    # or the turn ends: where the connection breaks at the commit, they are taken again.
+    waiting.update(waiting_call="")
+    return Decision("deny" if decision == "deny" else "allow", "user", open_values(sealed))

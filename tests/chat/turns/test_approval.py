@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import OperationalError
 
 from chat.models import Conversation, Turn
 from chat.tools import registry
@@ -427,6 +428,26 @@ async def test_process_that_lost_the_turn_takes_no_decision(upstream, conversati
     take = database_sync_to_async(approval._take_decision)
     assert await take(taken_over, turn.waiting_digest, "", is_last=False) is None
     assert await decisions(await ended(conversation)) == [("call_a", "allow", "user")]
+
+
+async def test_decision_survives_a_connection_that_breaks_when_it_was_taken(upstream, conversation, monkeypatch):
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    take, broken = approval._take_decision, []
+
+    def take_and_break(*args: Any, **options: Any) -> Any:
+        taken = take(*args, **options)
+        if taken and not broken:
+            broken.append(taken)
+            raise OperationalError("server closed the connection unexpectedly")
+        return taken
+
+    monkeypatch.setattr(approval, "_take_decision", take_and_break)
+    await decided(turn, "allow")
+
+    assert await decisions(await ended(conversation)) == [("call_a", "allow", "user")]
+    assert broken
 
 
 async def test_calls_that_were_answered_before_a_restart_do_not_run_again(upstream, conversation):
