@@ -78,8 +78,13 @@ def test_container_runs_as_an_ordinary_user_and_writes_nothing_but_data():
         ("*", "", "localhost", "/healthz"),
     ],
 )
-def test_container_asks_for_its_health_where_the_server_answers(hosts, prefix, host, path):
+@pytest.mark.parametrize("is_in_file", [False, True])
+def test_container_asks_for_its_health_where_the_server_answers(hosts, prefix, host, path, is_in_file, tmp_path):
     asked = []
+    configured = {"ALLOWED_HOSTS": hosts, "URL_PREFIX": prefix}
+    if is_in_file:
+        lines = [f"{name}={value}\n" for name, value in configured.items()]
+        (tmp_path / ".env").write_text("".join(lines), encoding="utf-8")
 
     class Health(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -91,7 +96,8 @@ def test_container_asks_for_its_health_where_the_server_answers(hosts, prefix, h
     _python, *arguments = json.loads(re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", image, re.MULTILINE)[1])
     with HTTPServer(("127.0.0.1", 0), Health) as server:
         threading.Thread(target=server.handle_request).start()
-        environment = {"PORT": str(server.server_port), "ALLOWED_HOSTS": hosts, "URL_PREFIX": prefix}
+        environment = {"PORT": str(server.server_port), "LEGIBLE_DATA": str(tmp_path)}
+        environment |= {} if is_in_file else configured
         environment["http_proxy"] = "http://127.0.0.1:1"  # for model services
         subprocess.run([sys.executable, *arguments], env=environment, check=True, timeout=60)  # noqa: S603 - our own
 
