@@ -34,6 +34,7 @@ from chat.files.extraction import (
     text_in,
 )
 from chat.files.images import ImageFile, read_image
+from chat.files.slots import file_slot
 from chat.files.words import clean_name, problem_text, refused_type
 from chat.models import Attachment, Conversation
 from chat.processes import FILES, NoProcessError, RenderTimeoutError, run_in_process
@@ -73,18 +74,22 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
         content = usable(in_turn(person, name, lambda: whole_image(content)), name).content
     else:
         found = read_text(person, name, media_type, content, encoding)
-    with transaction.atomic():
-        User.objects.select_for_update().get(pk=person.pk)  # files that come at once count too
-        require_room(person, conversation, name, len(content))
-        return attachments.store(
-            conversation,
-            name=name,
-            media_type=media_type,
-            content=content,
-            text=found.text if found else None,
-            is_cut=found.is_cut if found else False,
-            encoding=encoding,
-        )
+    # Not before: a file that takes long to read would hold up those of others.
+    with file_slot(len(content)) as has_slot:
+        if not has_slot:
+            raise refusal("too_many_uploads", problem_text("busy", name))
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=person.pk)  # files that come at once count too
+            require_room(person, conversation, name, len(content))
+            return attachments.store(
+                conversation,
+                name=name,
+                media_type=media_type,
+                content=content,
+                text=found.text if found else None,
+                is_cut=found.is_cut if found else False,
+                encoding=encoding,
+            )
 
 
 def read_again(person: User, attachment: Attachment, encoding: str) -> None:

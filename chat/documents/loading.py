@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
-from threading import BoundedSemaphore, Event
+from threading import Event
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
@@ -28,6 +27,7 @@ from accounts.models import User
 from chat.documents.passages import PassageText, read_passages
 from chat.eventlog import documents, leases
 from chat.files.extraction import KINDS, FileText, media_type_of
+from chat.files.slots import file_slot
 from chat.files.words import clean_name, problem_text, refused_type
 from chat.models import Collection, Document, DocumentPassage
 from chat.processes import MemoryLimitError, NoProcessError, RenderTimeoutError, idle_processes, run_in_process
@@ -45,10 +45,6 @@ ABANDONED_AFTER = timedelta(seconds=2 * WAIT_LIMIT_S)  # of a worker on another 
 BATCH_ROWS = 200
 MAX_CONTEXT_CHARS = 1_000
 PROCESSES = idle_processes(AT_ONCE, niceness=NICENESS, wait_s=WAIT_LIMIT_S)
-LARGE_BYTES = 5_000_000  # smaller files need no slot
-SLOT_WAIT_S = 20.0
-# Of requests that store or return large files: each takes six times its size while it is encrypted or decrypted.
-large_files = BoundedSemaphore(2)
 Status = Document.Status
 arrived = Event()  # a document was accepted in this process
 logger = logging.getLogger(__name__)
@@ -93,20 +89,6 @@ def accept(person: User | None, collection: Collection, upload: UploadedFile[byt
             }
             transaction.on_commit(arrived.set)
             return documents.store(collection, name, content, **waiting)
-
-
-@contextmanager
-def file_slot(size: int) -> Iterator[bool]:
-    """Hold a slot while a file of this size is in memory; False where none is free in time."""
-    if size < LARGE_BYTES:
-        yield True
-        return
-    has_slot = large_files.acquire(timeout=SLOT_WAIT_S)
-    try:
-        yield has_slot
-    finally:
-        if has_slot:
-            large_files.release()
 
 
 def require_room(collection: Collection, name: str, size: int) -> None:

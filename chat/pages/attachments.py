@@ -20,11 +20,13 @@ from django.views.decorators.vary import vary_on_headers
 from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import passages, uploads
 from chat.cards.attachments import draft_view
+from chat.cards.page_slots import busy_page
 from chat.conversations import model_choice
 from chat.conversations.access import get_attachment, get_conversation
 from chat.eventlog import attachments
 from chat.files.encodings import ENCODINGS
 from chat.files.extraction import IMAGES
+from chat.files.slots import file_slot
 from chat.filings.reader import mark_quotes
 from chat.pages.conversation import redirect_back
 from chat.pages.filings import PANEL_REACH, cited_quotes
@@ -122,7 +124,10 @@ def attachment_file(request: HttpRequest, conversation_id: uuid.UUID, attachment
     if response is None:
         is_image = found.media_type in IMAGES
         kind = found.media_type if is_image else "application/octet-stream"
-        response = HttpResponse(attachments.content_of(found), content_type=kind)
+        with file_slot(found.size) as has_slot:
+            if not has_slot:
+                return busy_page()
+            response = HttpResponse(attachments.content_of(found), content_type=kind)
         response.headers["Content-Disposition"] = content_disposition_header(not is_image, found.name) or "inline"
     response.headers["Content-Security-Policy"] = FILE_POLICY
     response.headers["ETag"] = etag

@@ -31,6 +31,7 @@ from chat.documents import collections, loading, pictures, reader
 from chat.documents.access import may_change, readable_collections, readable_documents, require_change
 from chat.eventlog import documents
 from chat.files.extraction import OFFERED_DOCUMENTS
+from chat.files.slots import file_slot
 from chat.models import Collection, Document
 from chat.pages.attachments import FILE_POLICY
 from chat.pages.filings import cited_quotes, part_context, shown_part, source_missing
@@ -183,7 +184,7 @@ def document(request: HtmxHttpRequest, document_id: uuid.UUID) -> HttpResponse:
 def document_file(request: HttpRequest, document_id: uuid.UUID) -> HttpResponseBase:
     """Return the file of a document as it was added, as a download."""
     found = get_object_or_404(readable_documents(request_user(request).pk), pk=document_id)
-    with loading.file_slot(found.size) as has_slot:
+    with file_slot(found.size) as has_slot:
         if not has_slot:
             return busy_page()
         try:

@@ -4,6 +4,7 @@ import io
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import pypdf
 import pytest
@@ -200,6 +201,21 @@ def test_encoding_that_a_page_states_is_used_where_it_fits(conversation, encodin
     stored = attach(conversation, "page.html", f"{head}<p>{text}</p></html>".encode(encoding))
 
     assert (stored.encoding, attachments.text_of(stored)) == (encoding, text)
+
+
+def test_large_files_wait_for_a_slot_and_are_refused_without_one(alice, conversation, monkeypatch):
+    stored = attach(conversation, "report.txt")
+    monkeypatch.setattr("chat.files.slots.LARGE_BYTES", stored.size)
+    with monkeypatch.context() as patched:
+        patched.setattr("chat.files.slots.SLOT_WAIT_S", 0.01)
+        patched.setattr("chat.files.slots.large_files", BoundedSemaphore(0))
+        returned = client_of(alice).get(f"{stored.get_absolute_url()}file/")
+        refused = upload(client_of(alice), conversation, "copy.txt", REPORT.encode())
+
+    assert (returned.status_code, refused.status_code) == (503, 400)
+    assert "other files are being read" in refused.json()["error"]["message"]
+    assert client_of(alice).get(f"{stored.get_absolute_url()}file/").content == REPORT.encode()
+    assert upload(client_of(alice), conversation, "copy.txt", REPORT.encode()).status_code == 201
 
 
 def test_owner_corrects_the_encoding_of_a_file(alice, bob, conversation):

@@ -411,10 +411,10 @@ def test_page_is_drawn_once_stored_encrypted_and_gone_with_its_document(client, 
 
 def test_large_files_wait_for_a_slot_and_are_refused_without_one(client, collection, monkeypatch):
     large, small = load(collection, "large.md", LEASE * 9), load(collection, "small.md", LEASE)
-    monkeypatch.setattr("chat.documents.loading.LARGE_BYTES", large.size)
+    monkeypatch.setattr("chat.files.slots.LARGE_BYTES", large.size)
     with monkeypatch.context() as patched:
-        patched.setattr("chat.documents.loading.SLOT_WAIT_S", 0.01)
-        patched.setattr("chat.documents.loading.large_files", BoundedSemaphore(0))
+        patched.setattr("chat.files.slots.SLOT_WAIT_S", 0.01)
+        patched.setattr("chat.files.slots.large_files", BoundedSemaphore(0))
         refused = add(client, collection, "more.md", content=LEASE * 9, **HTMX)
         later = client.get(f"{large.get_absolute_url()}file/")
         assert add(client, collection, "other.md", **HTMX).status_code == 201
