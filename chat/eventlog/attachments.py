@@ -18,6 +18,7 @@ from reasoning.events import Event as CanonicalEvent
 
 # Of one request; older files are only named.
 SENT_IMAGE_BYTES, SENT_TEXT_CHARS = 20_000_000, 4_000_000
+READ_FILES = 1_000  # also of tiny ones: each is decrypted
 
 
 class UnknownAttachmentError(Exception):
@@ -178,6 +179,7 @@ def load_contents(events: Sequence[CanonicalEvent], *, with_images: bool) -> tup
 
 def fitting(newest_first: Sequence[AttachedFile], most: int, measure: Callable[[AttachedFile], int]) -> list[str]:
     """Return the ids of the newest files that have room together: a question is mostly about what came last."""
+    newest_first = newest_first[:READ_FILES]
     totals = accumulate(map(measure, newest_first))
     return [file.id for file, total in zip(newest_first, totals, strict=True) if total <= most]
 

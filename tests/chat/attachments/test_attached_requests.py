@@ -139,10 +139,12 @@ async def test_request_has_the_newest_images_and_names_older_ones(upstream, conv
     assert [part["type"] for part in newer] == ["text", "image_url"]
 
 
-async def test_request_and_search_have_the_newest_texts(upstream, conversation, settings, monkeypatch):
+@pytest.mark.parametrize(("chars", "files"), [(10, 1_000), (1_000, 1)])
+async def test_request_and_search_have_the_newest_texts(upstream, conversation, settings, monkeypatch, chars, files):
     use(settings, "chat")
-    monkeypatch.setattr(attachments, "SENT_TEXT_CHARS", 10)
-    monkeypatch.setattr(passages, "SEARCHED_CHARS", 10)
+    monkeypatch.setattr(attachments, "SENT_TEXT_CHARS", chars)
+    monkeypatch.setattr(passages, "SEARCHED_CHARS", chars)
+    monkeypatch.setattr(attachments, "READ_FILES", files)
     upstream.script([{"content": "One."}, {"content": "Two."}])
     for number in (1, 2):
         await send_with(conversation, await attached(conversation, f"{number}.txt", b"A ferry %d." % number))
