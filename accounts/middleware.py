@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
+from django.shortcuts import render
 from django.utils.translation import activate
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts.forms import SignInForm
 from accounts.views import HtmxHttpRequest
+
+LONG_TEXTS = ("text", "system_prompt", "instructions", "note")  # fields of plain forms that take long to write again
 
 
 class LanguageMiddleware(LocaleMiddleware):
@@ -28,11 +33,22 @@ class LanguageMiddleware(LocaleMiddleware):
 class SignInMiddleware(LoginRequiredMiddleware):
     """Django's redirect to the sign-in page, of the whole page for htmx, which would put the form into a part of it."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., Any]) -> HttpResponseRedirect:
+    def handle_no_permission(  # type: ignore[override]  # Django's stubs name a redirect
+        self, request: HttpRequest, view_func: Callable[..., Any]
+    ) -> HttpResponse:
         htmx = cast("HtmxHttpRequest", request).htmx
         if not htmx and request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
         # The address of a form may have no page: who signs in returns to the page that has the form.
-        page = htmx.current_url_abs_path if htmx else request.headers.get("Referer")
-        response = redirect_to_login(page or "/", self.get_login_url(view_func))
-        return HttpResponseClientRedirect(response.url) if htmx else response  # type: ignore[return-value]  # Django's stubs name one class
+        page = (htmx.current_url_abs_path if htmx else request.headers.get("Referer")) or "/"
+        # Nothing may store the text of a person who isn't signed in: it passes through the sign-in form.
+        if not htmx and (unsent := next(filter(None, map(request.POST.get, LONG_TEXTS)), "")):
+            shown = {
+                "form": SignInForm(request),
+                "next": page,
+                "unsent": unsent,
+                "signup_enabled": settings.SIGNUP_ENABLED,
+            }
+            return render(request, "accounts/login.html", shown, status=401)
+        response = redirect_to_login(page, self.get_login_url(view_func))
+        return HttpResponseClientRedirect(response.url) if htmx else response

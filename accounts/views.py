@@ -67,7 +67,15 @@ class SignInView(ThrottledFormMixin, LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | {"signup_enabled": settings.SIGNUP_ENABLED}
+        shown = {"signup_enabled": settings.SIGNUP_ENABLED, "unsent": self.request.POST.get("unsent", "")}
+        return super().get_context_data(**kwargs) | shown
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Show a text that was posted after the session had ended, before its page is opened again."""
+        response = super().form_valid(form)
+        if unsent := self.request.POST.get("unsent"):
+            return render(self.request, "accounts/unsent.html", {"unsent": unsent, "next": self.get_success_url()})
+        return response
 
 
 class PasswordView(ThrottledFormMixin, PasswordChangeView):

@@ -18,7 +18,8 @@ const fire = (name, detail) => document.dispatchEvent(new CustomEvent(name, { de
 
 const request = async (url, options) => {
   const response = await fetch(url, options).catch(() => null);
-  if (response?.redirected && new URL(response.url).pathname !== location.pathname) {
+  const isElsewhere = response?.redirected && new URL(response.url).pathname !== location.pathname;
+  if (isElsewhere || response?.status === 401) {
     fire("legible:expired"); // to the sign-in
     return null;
   }

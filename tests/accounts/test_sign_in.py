@@ -11,6 +11,7 @@ from django.core.cache.backends.redis import RedisCache
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from accounts import forms
 from accounts.access import attempts
@@ -181,12 +182,32 @@ def test_part_of_a_page_without_a_session_sends_the_whole_page_to_the_sign_in(cl
     assert answer.content == b""
 
 
-@pytest.mark.parametrize("name", ["messages", "stop"])
-def test_form_without_a_session_leads_back_to_its_page(client, alice, name):
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [("chats/{id}/messages", "text"), ("prompts", "text"), ("chats/{id}/system-prompt", "system_prompt")],
+)
+def test_text_of_a_form_without_a_session_survives_the_sign_in(client, alice, address, field):
+    path = f"/{address.format(id=uuid4())}/"
+    text = "<b>Why</b> & how?\n\nIn two paragraphs."
+
+    answer = client.post(path, {field: text}, headers={"Referer": "http://testserver/prompts/"})
+    form = {"next": answer.context["next"], "unsent": answer.context["unsent"], "username": "alice"}
+    refused = client.post(SIGN_IN, form | {"password": "wrong"})
+    signed_in = client.post(SIGN_IN, form | {"password": PASSWORD})
+
+    for page in (answer, refused, signed_in):
+        assert f">{escape(text)}</textarea>" in page.text
+    assert answer.status_code == 401
+    assert 'href="http://testserver/prompts/"' in signed_in.text
+    assert user_id(client) == str(alice.pk)
+    assert text not in str(dict(client.session))
+
+
+def test_form_without_a_session_leads_back_to_its_page(client, alice):
     chat = f"/chats/{uuid4()}/"
     headers = {"Referer": f"http://testserver{chat}"}
 
-    answer = client.post(f"{chat}{name}/", {"text": "Why?"}, headers=headers)
+    answer = client.post(f"{chat}stop/", headers=headers)
     signed_in = client.post(answer["Location"], {"username": "alice", "password": PASSWORD})
 
     assert answer["Location"].startswith(SIGN_IN)
