@@ -208,6 +208,8 @@ async def conversation_page(
         if (ran[0] | ran[1]) - {each.id for each in (turn, beside) if each}:  # one has ended since
             page = await load(request, conversation_id, is_part=template == CARDS)
         shown = context.template_context(page, turn, beside) | extra
+        # Not over what the page answers to a form, nor over what its reader writes or answers to a tool.
+        shown["reloads"] = shown["running"] and not (shown["waits_for_user"] or extra or "still" in request.GET)
         return await sync_to_async(render)(request, template, shown, status=status)
 
 

@@ -66,6 +66,28 @@ def test_message_is_posted_stopped_and_asked_again(visit, connected, model):
 
 
 @pytest.mark.slow
+def test_page_that_loads_itself_again_has_no_text_to_lose(visit, connected, model):
+    model.script([reply(says(opening(), "It begins. "), waits("rest")), plain("And on.")])
+    demo = without_script(visit, connected)
+    demo.starts_chat()
+    demo.writes("What is there to lose?")
+    demo.submits(demo.send_button)
+    model.wait_for(held="rest")
+
+    expect(demo.stop_button).to_be_visible()
+    expect(demo.composer).to_be_hidden()
+    expect(demo.send_button).to_be_hidden()
+    demo.submits(demo.page.get_by_role("link", name="Write the next message"))
+    expect(demo.page.locator("meta[http-equiv=refresh]")).to_have_count(0)
+    demo.writes("What comes next?")
+    demo.submits(demo.send_button)
+
+    expect(demo.page.get_by_text("Queued – will be sent after this answer")).to_be_visible()
+    model.release("rest")
+    expect(demo.page.locator("[data-answer]")).to_have_text(["It begins.", "And on."])
+
+
+@pytest.mark.slow
 def test_command_and_setting_are_posted(visit, offline):
     demo = without_script(visit, offline)
     demo.reads_finished()
