@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.people import Person
+from tests.browser.people import NARROW, Person
 from tests.browser.upstream import opening, plain, reply, says, waits
 
 FIRST = "What would breach Northwind Tidal’s debt covenants?"
@@ -37,6 +37,17 @@ def test_earlier_question_is_edited_and_every_page_follows_the_branch(visit, off
         expect(page.locator(".question")).to_have_text([FIRST, "And in short?"])
     demo.page.get_by_role("button", name="Next version").click()
     expect(demo.page.locator(".question")).to_have_text([SECOND])
+
+
+@pytest.mark.slow
+def test_form_of_a_question_with_a_long_address_is_as_wide_as_the_page(visit, offline):
+    demo = visit(offline, viewport=NARROW)
+    demo.starts_chat()
+    demo.asks(f"What does https://example.com/{'a' * 120} say?").ends()
+
+    demo.page.get_by_role("link", name="Edit question 1").click()
+
+    expect(demo.page.get_by_role("button", name="Save and submit")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.slow
