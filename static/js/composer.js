@@ -6,6 +6,7 @@ const composer = document.querySelector("[data-composer]");
 const textarea = composer?.elements.text;
 const sendButton = composer?.querySelector("[data-send]");
 const banner = document.getElementById("connection");
+const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 let socketState = "none"; // none: no socket yet, so the form is posted; open; closed; blocked
 let stopWhenConnected = ""; // id of the turn to stop
@@ -23,9 +24,10 @@ const attached = document.getElementById("attached");
 const isUploading = () => composer.querySelector("[data-uploading]") !== null;
 
 const updateComposer = () => {
-  const isSentByKeyboard = sendButton.matches(":focus-visible"); // a disabled button has no focus
+  // A disabled button loses the focus; a tap must not open the keyboard of a phone.
+  const hadFocus = sendButton.matches(isTouch ? ":focus-visible" : ":focus");
   sendButton.disabled = !textarea.value.trim() || isUploading();
-  if (isSentByKeyboard && sendButton.disabled) textarea.focus();
+  if (hadFocus && sendButton.disabled) textarea.focus();
   const { limit, tooLong } = textarea.dataset;
   textarea.setCustomValidity(isTooLong(textarea.value, Number(limit)) ? tooLong : "");
   const error = document.getElementById("composer-error");
@@ -524,6 +526,21 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (!submittedForm || submittedForm.isConnected) return;
   submittedForm = null;
   if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
+});
+
+// So does a button that was pressed by a key: to retry, continue, allow or deny, or of a queued message.
+
+let pressed = null;
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest(":is(#messages, #queue) button");
+  pressed = button?.matches(":focus-visible") ? button : null;
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  if (!pressed || pressed.checkVisibility({ visibilityProperty: true })) return;
+  pressed = null;
+  if ([document.body, null].includes(document.activeElement)) textarea.focus({ preventScroll: true });
 });
 
 // Another version: its cards come over the socket; focus its version buttons.

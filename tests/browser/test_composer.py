@@ -148,7 +148,7 @@ def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(visit,
 
 
 def test_message_that_is_sent_by_its_button_leaves_the_focus_in_the_composer(visit, connected, model):
-    model.script([plain("It came.")])
+    model.script([plain("It came."), plain("And again.")])
     demo = visit(connected)
     demo.starts_chat()
     demo.composer.fill("one")
@@ -159,6 +159,8 @@ def test_message_that_is_sent_by_its_button_leaves_the_focus_in_the_composer(vis
     demo.page.keyboard.press("Enter")
 
     expect(demo.page.locator("[data-answer]")).to_have_text("It came.")
+    expect(demo.composer).to_be_focused()
+    demo.asks("two")  # by a click
     expect(demo.composer).to_be_focused()
 
 

@@ -159,6 +159,33 @@ def test_scratchpad_is_switched_on_and_off(visit, serve):
 
 
 @pytest.mark.slow
+def test_button_that_goes_with_its_card_leaves_the_focus_in_the_composer(visit, connected, model):
+    model.script([reply(says(opening(), "It begins. "), waits("rest")), reply(says("It goes on.")), plain("Anew.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Where is the focus?")
+    expect(card.answer).to_contain_text("It begins")
+    demo.writes("Never asked")
+    demo.composer.press("Enter")
+    queued = demo.page.locator("#queue > article")
+
+    tabs_to(demo, queued.get_by_role("button", name="Remove"))
+    demo.page.keyboard.press("Enter")
+    expect(queued).to_have_count(0)
+    expect(demo.composer).to_be_focused()
+    demo.page.keyboard.press("Escape")
+    tabs_to(demo, card.ends("stopped").root.get_by_role("button", name="Continue"))
+    demo.page.keyboard.press("Enter")
+    expect(card.ends().answer).to_contain_text("It goes on.")
+    expect(demo.composer).to_be_focused()
+    tabs_to(demo, card.retry)
+    demo.page.keyboard.press("Enter")
+
+    expect(demo.answer().answer).to_have_text("Anew.")
+    expect(demo.composer).to_be_focused()
+
+
+@pytest.mark.slow
 def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit, offline):
     demo = visit(offline, viewport=PHONE)
     demo.reads_finished()
