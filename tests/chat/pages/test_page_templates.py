@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -81,14 +80,14 @@ def test_stop_is_there_while_an_answer_is_written(running):
     assert one(shown, f"#{stop.get('form')}").get("action").endswith("/stop/")
 
 
-def test_running_answer_loads_again_without_script_unless_the_page_answers_a_form():
-    still = SimpleNamespace(path="/chats/1/", GET={"still": "1"})  # its reader asked for that
-    shown = [page(running=True), page(running=True, error="Too long."), page(), page(running=True, request=still)]
+def test_running_answer_loads_again_without_script_and_leads_to_a_page_to_write_on():
+    shown = [page(running=True, reloads=True), page(running=True), page()]
 
     refreshes = [each.xpath("//noscript/meta[@http-equiv='refresh']") for each in shown]
 
-    assert [len(found) for found in refreshes] == [1, 0, 0, 0]
+    assert [len(found) for found in refreshes] == [1, 0, 0]
     assert shown[0].xpath("//noscript//a[@href='?still=1']")
+    assert [len(each.xpath("//noscript//a[@href='?still=1#text']")) for each in shown] == [1, 0, 0]
     assert refreshes[0][0].get("content").endswith(f"url=/chats/{UUID(int=1)}/")
 
 
