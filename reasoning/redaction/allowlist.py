@@ -20,7 +20,7 @@ _SAMPLES = wordset(
     """
     admin root guest test demo user username postgres postgresql mysql mariadb mongo redis rabbitmq bitnami minioadmin
     toor ollama lm-studio vllm llamacpp llama.cpp same-origin omit include abc123 abcdef123456 token123 secret123
-    foo bar baz foobar abc def ghi xyz 1password pass token secret
+    foo bar baz foobar abc def ghi xyz abcdef abcdefg abcdefgh cl100k_base o200k_base 1password pass token secret
     base64 base32
     latest alpha beta canary stable nightly wjalrxutnfemi/k7mdeng/bpxrficyexamplekey dxnlcjpwyxnz dxnlcjpwyxnzd29yza==
     dxnlcm5hbwu6cgfzc3dvcmq= ywrtaw46ywrtaw4= qwxhzgrpbjpvcgvuihnlc2ftzq== b64enc b64dec nopasswd nopass env stdin x00
@@ -51,7 +51,12 @@ ALLOWLIST = (
         "[Maple77]",
     ),
     Allowed("template", r"(?:#\{|-?\${1,2}[({]|\{[#{]).*", "${{ secrets.TOKEN2 }}", "$Maple{77}"),
-    Allowed("field of a template", r"\{\s?[\w.|-]*\s?\}?(?: /)?", "{ vault_password }", "{Maple!77}"),
+    Allowed(
+        "field of a template",
+        r"\{\s?[\w.|-]*\s?\}?(?: /)?|\{[a-z_][\w.]{2,40}[(\[].*",
+        "{ vault_password }",
+        "{Maple!77}",
+    ),
     Allowed("rest of a template", r"[})]+[@/:,;.].*", "}}@github.com/a", "}maple77"),
     Allowed("format", r"%(?:\(\w+\)s|[sdvqxT@])", "%(password)s", "%(maple)77"),
     Allowed("name between marks", r"(?P<mark>[#@%]{1,2})[A-Z_][A-Z_\d]+(?P=mark)", "##TOKEN##", "##MAPLE77"),
@@ -64,7 +69,12 @@ ALLOWLIST = (
         "$slack-token:oidc.clientSecret",
         "$maple-77",
     ),
-    Allowed("member of a variable", r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+(?:\(.*)?|-|\[)", "$row.sessionToken3", "$maple77!"),
+    Allowed(
+        "member of a variable",
+        r"\$_?[A-Za-z]\w*(?:(?:\.\w+)+(?:\(.*)?|-|\[|\{[A-Za-z_]+\}?)",
+        "$row.sessionToken3",
+        "$maple77!",
+    ),
     Allowed("joined variables", r"\$[a-z_]+(?:(?:://|[/.])?\$[a-z_]+)+", "$scheme://$host$uri", "$maple$77"),
     Allowed(
         "variable of a secret",
@@ -81,18 +91,21 @@ ALLOWLIST = (
         "Bearer %s",
         "Bearer maple77",
     ),
-    Allowed("field and template", r"[\w-]{1,24}(?:=(?:\.{3}|…|%s)|[=:]\$\{\w.*)", "nc=%s", "nc=maple77"),
+    Allowed(
+        "field and template", r"[\w-]{1,24}(?:=(?:\.{3}|…|%s)|[=:]\$(?:\{\w.*|[A-Z_]{2,40}))", "nc=%s", "nc=maple77"
+    ),
     Allowed(
         "request to fill in",
         r"(?i:[a-z]{2,6}[-_])?(?i:your|insert|replace|change|enter|example|sample|dummy|fake|mock|placeholder)"
-        r"(?i:[-_ ]?(?:[a-z]{2,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}",
+        r"(?i:[-_ ]?(?:[a-z]{1,12}|(?:32|64|128|256|512)[-_ ]?(?:bit|char|byte)s?)){0,5}",
         "your-256-bit-secret",
         "your-257-maples",
     ),
     Allowed(
         "place of a secret",
         r"(?i:(?!my|your)[a-z]{1,16}(?:[-_][a-z]{2,16}){0,4}[-_]here)"
-        r"|[A-Za-z\d._-]{0,40}(?:(?i:placeholder)[\w-]{0,20}|(?:TOKEN|KEY|SECRET|STRING|VALUE)_?HERE|(?:Token|Key|Secret|Value)Here)",
+        r"|[A-Za-z\d._-]{0,40}(?:(?i:placeholder)[\w-]{0,20}|(?:TOKEN|KEY|SECRET|STRING|VALUE)_?HERE|(?:Token|Key|Secret|Value)Here)"
+        r"|(?:[A-Z]{2,}(?:\d{2})?-){1,5}(?:TOKEN|KEY|SECRET|PASSWORD|VALUE)",
         "hashed-secret-here",
         "maple77-here",
     ),
@@ -122,7 +135,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "variable for tokens",
-        r"[a-z]{0,16}(?:[tT]oken|[cC]redential|[sS]ession)s?(?:[A-Z][a-z]{1,12}){1,4}|[a-z]{2,16}(?:Tokens|Credentials|Sessions)",
+        r"[a-z]{0,16}(?:[tT]oken|[cC]redential|[sS]ession|(?:[a-z]K|(?<![A-Za-z])k)ey|[sS]ecret|[pP]assword)s?(?:[A-Z][a-z]{1,12}){1,4}|[a-z]{2,16}(?:Tokens|Credentials|Sessions)",
         "tokensOrError",
         "tokensOrMaple77",
     ),
@@ -135,14 +148,19 @@ ALLOWLIST = (
     Allowed("type of a secret", r"[A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d?", "RefreshToken2", "MapleToken77"),
     Allowed(
         "name of a variable",  # or of the next one
-        r"[A-Z]{2,}\d?(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d{1,2})){1,8}_{0,2}=?",
+        r"(?:[A-Z]{2,}\d?|X509)(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d{1,2})){1,8}_{0,2}=?",
         "AUTH0_ISSUER=",
         "MAPLE_tree77",
     ),
     # Samples whose characters follow a rule.
     Allowed("alphabet", r"(?i:abcdefgh[a-z]{4,}\d{0,24})", "abcdefghijklmnop1234", "abcdefgh7maple"),
     Allowed("counted digits", r"(?:[a-z]{2,6}[-_])+1234(?:5(?:6(?:7(?:8(?:90?)?)?)?)?)?", "sk-12345", "sk-12347"),
-    Allowed("counted bytes", r"[0-9a-f]{0,4}0203040506070809[0-9a-f]*", "0102030405060708090a", "0102030405060709"),
+    Allowed(
+        "counted bytes",
+        r"(?:0123456789abcdef)+|[0-9a-f]{0,4}0203040506070809[0-9a-f]*",
+        "0102030405060708090a",
+        "0102030405060709",
+    ),
     Allowed("hexadecimal words", r"(?i:dead(?:beef|cafe|bad)+)", "deadbeefcafebad", "deadbeef77"),
     Allowed("repeated letter", r"(?i:(?P<letter>[a-z])(?P=letter){2,}|0{8,}[a-f]{0,4})", "YYYYY", "YYYYY7"),
     Allowed(
@@ -153,7 +171,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "beginning of a token",
-        r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*|[a-z]{2,20}(?:-[a-z]{2,20}){1,4}-",
+        r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*|[a-z]{2,20}(?:-[a-z]{2,20}){1,4}-|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,8}",
         "sk_test_",
         "sk_maple7",
     ),
@@ -199,7 +217,7 @@ ALLOWLIST = (
     Allowed("joined text", r"\.\$[a-z].*|\+new [A-Z]\w+\(?.*", ".$config2[", ".maple77"),
     Allowed(
         "regular expression",
-        r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*|\^.{2,100}\$|\.[*+].*",
+        r".{0,80}(?:\(\?[:!=<]|\[[\w\\^ -]{1,20}\][?*+{]).*|\^.{2,100}\$|\.[*+].*|/\^?[\[(].*",
         "[a-f0-9]{8}",
         "[a-f0-9]77",
     ),
@@ -232,13 +250,13 @@ ALLOWLIST = (
     ),
     Allowed(
         "reference to a store",
-        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog):.*|[a-z]{2,10}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
+        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog|SecretString):.*|[a-z]{2,10}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
         "op://vault/item/password",
         "maple:item77",
     ),
     Allowed(
         "tag of YAML",
-        r"!(?:vault|secret|env|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*",
+        r"!(?:vault|secret|env|env_var|ENV|Ref|Sub|GetAtt|Join|ImportValue|FindInMap|include|file|reference)\b.*",
         "!vault db2",
         "!vault77",
     ),
@@ -255,6 +273,7 @@ ALLOWLIST = (
         "store:maple77",
     ),
     Allowed("heading of CSV", r"(?:[a-z_]{1,30},){2,}[a-z_]{1,30}", "user_id,tokens,total", "maple,tree,77"),
+    Allowed("repetition in a grammar", r"\d{0,2}\*\d{0,2}(?:[a-z]{2,16}|[A-Z]{2,16})", "1*tchar", "1*maple77"),
     # What anybody may read. Addresses with a password have rules of their own.
     Allowed("address", r"https?://[^\s@]*|[a-z][a-z\d+]{2,16}://[^\s@?]*", "sqlite:///./store9.db", "x://maple@77"),
     Allowed("link of Markdown", r"(?s:\S*\][(\[].*)", "vaults](https://example.org/1", "vaults]maple77"),
@@ -273,7 +292,7 @@ ALLOWLIST = (
         r"(?:[-_/](?:[A-Z]{1,12}\d{0,4}|v?\d{1,4}(?:_\d)?)){1,5}(?:\(.*|\W*)"
         r"|(?i:(?:rsa|ecdsa|dsa|hmac)(?:[-_][a-z]{2,6}\d{0,4}[a-z]?\d?){0,3}[-_]sha\d{1,3})|[A-Z]{3,6}\d?With[A-Z][A-Za-z]{2,8}\d{0,3}"
         r"|(?:aes|camellia|des3?)\d{0,3}(?:-[a-z]{2,6}\d{0,3}){1,4}(?:-\d{2,3})?|X?OAUTH(?:2|BEARER)"
-        r"|SHA\d{3}With(?:RSA|ECDSA)|(?:RSA|ECDSA)WithSHA\d{3}|(?:Pure)?Ed(?:25519|448)|PKCS#\d{1,2}"
+        r"|(?i:(?:(?:bcrypt|scrypt|argon2(?:id?|d)?|pbkdf2|md5|sha-?\d{1,3})[/+]?){2,4})|SHA\d{3}With(?:RSA|ECDSA)|(?:RSA|ECDSA)WithSHA\d{3}|(?:Pure)?Ed(?:25519|448)|PKCS#\d{1,2}"
         r"|(?:ECDH-ES|RSA-OAEP|PBES2|(?:A(?:128|192|256)|HS(?:256|384|512))(?=[A-Z-]))"  # those of JOSE
         r"(?:[-+]?(?:KW|GCM|CBC|HS\d{3}|A\d{3}|256))*",
         "ECDH-ES+A128KW",
@@ -328,6 +347,7 @@ ALLOWLIST = (
     Allowed(
         "files of a pattern", r"(?=[^*]*\*)(?:[\w.{},*-]{1,40}/){1,8}[\w.{},*-]{1,40}", "src/**/*.py", "src*maple77"
     ),
+    Allowed("ISIN", r"(?:AT|CH|DE|ES|FR|GB|IE|IT|LU|NL|US)[A-Z\d]{9}\d", "DE0007164600", "MA0007164677"),
     Allowed("object identifier", r"\d(?:\.\d{1,6}){4,20}", "1.3.6.1.4.1.4203.1.11.1", "1.3.6.1maple"),
     Allowed("fingerprint", r"(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}", "51:C4:0C:6D:7E:A5:6C:D8", "51:C4:0C:6D"),
     Allowed(
@@ -350,8 +370,8 @@ ALLOWLIST = (
     Allowed("names in capitals", r"[A-Z]{2,8}(?:/[A-Z]{2,8}\d{0,2}){1,6}", "EC/PKCS1/PKCS8", "EC/MAPLE777"),
     Allowed(
         "version of an API",
-        r"(?:(?:[a-z][a-z\d-]{1,30}\.){1,5}[a-z]{2,6}/)?v\d{1,2}(?:(?:alpha|beta|rc)\d{1,2})?",
-        "external-secrets.io/v1alpha1",
+        r"(?:(?:[a-z][a-z\d-]{1,30}\.){0,5}[a-z]{2,6}/)?v\d{1,2}(?:(?:alpha|beta|rc)\d{1,2})?(?:\.[A-Z][A-Za-z]{2,40})?",
+        "meta/v1.SecretKeySelector",
         "external-secrets.io/v1maple77",
     ),
     Allowed(
@@ -397,7 +417,7 @@ EXPRESSIONS = (
     Allowed("name in a namespace", r"(?:[A-Z]\w*::)+\w.*", "Config::Token7", "config::maple77"),
     Allowed(
         "argument with its name",
-        r"[a-z_\-]{1,16}=(?:\{.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+|:\d{1,4}[kmg])*|\d[\d\-.:hms]{0,12})"
+        r"[a-z_:\-]{1,16}=(?:\{.*|[A-Z][a-z]\w*\(.*|\[?(?:/?[A-Za-z][\w.\-]*(?:/[\w.\-]+|:\d{1,4}[kmg])*|\d[\d\-.:hms]{0,12})"
         r"(?:[/&][a-z_\-]{1,16}=\w{1,24})*)",
         "timeout=30s",
         "timeout=!maple77",
@@ -418,9 +438,17 @@ EXPRESSIONS = (
         "maple.tree.77",
     ),
     Allowed(
-        "member that may be missing", r"[a-z_]\w*(?:\?\.[A-Za-z_\[(]|!\.\w+\??[.(]).*", "cookies?.[name", "maple77?.!"
+        "member that may be missing",
+        r"[a-z_]\w*(?:\.\w+)*(?:\?\.[A-Za-z_\[(]|!\.\w+\??[.(]).*",
+        "cookies?.[name",
+        "maple77?.!",
     ),
-    Allowed("member that isn't null", r"[a-z]\w*(?:\.[A-Za-z_]+){2,}!", "result.session.accessToken!", "maple77!"),
+    Allowed(
+        "member that isn't null",
+        r"[a-z]\w*(?:\.[A-Za-z_]+)*\.[A-Za-z_]*(?i:token|key|secret)!",
+        "result.session.accessToken!",
+        "maple77!",
+    ),
     Allowed(
         "constant of a package",
         r"[a-z]\w*\.(?=\w*[a-z]{4})(?:[A-Z][a-z]*\d*){3,}",
@@ -454,4 +482,4 @@ def is_harmless(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name, an argument with its name."""
-    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&@")) is not None
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&@.")) is not None

@@ -50,6 +50,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " filter filters delay message method header class site scheme params parameters py js ts go java rb php rs md"
     " sh html css txt log store helper helpers cache backend engine encryption expression schedule duration samesite"
     " httponly issuer audience validator exception error exchange exp plugin owner group identity"
+    " ändern zurücksetzen vergessen"
     " username user id region location level account config configuration settings options customs via"
     " form request response input box button element selector widget interface handler extractor hasher factory builder"
     " resolver history found question questions kid alias set changed compatible"
@@ -61,7 +62,9 @@ _KEY_BOOKKEEPING = wordset(
     " answer json dictionary hot short arrow shift ctrl"
 )
 # Whose code is public: an errorCode, a countryCode.
-_CODE_OWNERS = wordset("error status exit return http country currency language postal zip area source event reason")
+_CODE_OWNERS = wordset(
+    "error status exit return http country currency language postal zip area source event reason product project isin"
+)
 _PASSING = wordset("bypass brennerpass gebirgspass reisepass compass encompass overpass surpass trespass underpass")
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(

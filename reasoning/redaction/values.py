@@ -30,7 +30,7 @@ WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 # Amounts, dates, quarters and algorithms look like passwords: letters and digits together.
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
-      [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|[gmk]b|[gmk]?hz|bit|bits|px|characters)?
+      [$€£¥+\-~≈]?\d[\d,.:/%x–\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|[gmk]b|[gmk]?hz|bit|bits|px|characters)?
     | 0x[\da-f]{1,16} | \d{1,6}/(?:s|sec|min|h|hour|d|day|week|month|user|req)
     | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
@@ -59,17 +59,28 @@ _MORE_OF_SENTENCE = re.compile(
     r"| \| (?:None|null|undefined|str|string)(?!\w)"
     r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
-# Names, and what is no secret behind them: ports of a chip, schemes, ids of tokens, ids of keys of GnuPG (half a
-# fingerprint or all of it).
+# Names, and what is no secret behind them: ports of a chip, versions, fields, the directory of a shell, numbers of
+# sessions, names of stored secrets, names in the storage of a browser, schemes, ids of tokens, ids of keys of GnuPG
+# (half a fingerprint or all of it).
 _PUBLIC_BESIDE = (
-    (re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"), re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}")),
+    (
+        re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"),
+        re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}|[a-z][\w.\-]+[=~<>]{1,2}\d[\d.]*|[a-z]+(?:_[a-z]+)+"),
+    ),
+    (re.compile(r"\A(?:OLD)?PWD\Z"), re.compile(r"~?/.*")),
+    (re.compile(r"(?i)session[ _-]?id\Z"), re.compile(r"\d{1,8}")),
+    (re.compile(r"(?i)secret[_-]?id\Z"), re.compile(r"\d{1,8}|(?:[A-Za-z]{2,20}[/_.-])+[A-Za-z]{2,20}")),
+    (
+        re.compile(r"(?i)(?:session|storage|cookie|token)_?key\Z"),
+        re.compile(r"@?(?:[A-Za-z_-]{1,16}[.:/])+[A-Za-z_-]{1,16}"),
+    ),
     (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
     (
         re.compile(r"(?i:token|credentials?)(?i:[ _-]?id)\Z|[a-z]Secrets?Id\Z"),
         re.compile(r"(?i)(?:[a-z][\w.]{0,40}-){0,4}[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
     ),
     (
-        re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _])key\Z|signing ?key\Z"),
+        re.compile(r"(?i)(?:\A|(?:rsa|dsa|gpg|pgp)[ _]|recv-|export-)keys?\Z|signing ?key\Z"),
         re.compile(r"[0-9A-F]{16}(?:[0-9A-F]{24})?"),
     ),
 )
@@ -97,6 +108,8 @@ def is_on_next_line(text: str, gap_start: int, start: int, end: int, value: str)
         return True
     line = gap[gap.rfind("\n") + 1 :] if "\n" in gap else gap[gap.rfind("\\n") + 2 :]
     is_marked = bool(line.strip()) and not line.strip().startswith("- ")
+    if text.startswith("'s ", end):
+        return True  # the next prompt: "ann@host's password:"
     return not (_LINE_REST.match(text, end) and (is_marked or is_mixed(value) or is_random(value)))
 
 
@@ -185,7 +198,8 @@ _SENTENCE_WORDS = wordset(
     anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta
     obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
     vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
-    incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
+    incorrecta requerida obrigatória form
+    return pass raise elif match break continue print assert lambda a able about above
     debe deben tiene tener puede renew revoke rotate replace review share update verify
     mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
     zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide
@@ -204,7 +218,7 @@ _SENTENCE_WORDS = wordset(
     those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
     us use used user users uses valid value very via vital want was way we weak well were what when where whether
     which while who whose why will with within without worth would wrong yet you your strings numbers
-    taken given known shown written made kept held passed
+    taken given known shown written made kept held passed terminal two three four five six seven eight nine ten twelve
     um uma uns umas un una une uno unos unas os las los lo les des du de do dos das da le la el il gli een het der die
     das den dem ein eine einer einem einen eines ett och na por para pour per con com mit von vom zu zum zur auf für
     bei nach über unter als ohne aus durch oder und hat haben sein verwenden verwendet benutzt certains certaines
@@ -223,6 +237,7 @@ def is_word(value: str) -> bool:
         return all(map(is_word, low.split("/")))  # "reset/changed"
     return (
         low in _SENTENCE_WORDS
+        or low.removesuffix("s") in _SENTENCE_WORDS  # "provides"
         or low in TYPES_AND_EMPTY_VALUES
         or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
     )

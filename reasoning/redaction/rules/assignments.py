@@ -79,19 +79,21 @@ _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _DOTTED_PATH = re.compile(r"[a-z_][A-Za-z_]*(?:\.(?:[A-Za-z_]\w{0,40}|\d{1,3})){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
-_COOKIE_HEADER = re.compile(r"(?i)(?:set-)?cookie")
+_COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _TEMPLATE_END = re.compile(r"[\w |]{0,80}\}")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
+_KEY_OF_YAML = re.compile(r"[\w.\-]+: ")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _SIZE = re.compile(r" (?:bytes|chars|characters|bits|k?m|ft|feet)(?!\w)")
 _NAME_OF_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _NAME_OF_OBJECT = re.compile(r"[a-z]{2,16}(?:-[a-z]{2,16}){1,5}")  # of a cluster: "remoteKey: redis-ca"
+_REMOTE_REF = re.compile(r"[ \t]*(?:#[^\n]*)?\n\s{1,24}remoteRef:")  # behind the name of a secret of a cluster
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
@@ -122,12 +124,13 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     start = lead.end()
     if text.startswith(OPEN_MASK, start):
         return None
-    if "\n" in lead["open"] and NEXT_NAME.match(text, start):
+    next_name = NEXT_NAME.match(text, start)
+    if "\n" in lead["open"] and next_name:
         return None  # an empty value
     # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
         return None
-    if _COOKIE_HEADER.fullmatch(lead["name"]) and NEXT_NAME.match(text, start):
+    if _COOKIE_HEADER.fullmatch(lead["name"]) and next_name and next_name[0].endswith("="):
         return None  # cookies, which have a rule of their own
     quote = _OPEN_QUOTE.search(lead["open"])
     if not quote and (phrase := find_word_passphrase(lead["name"], text, start)):
@@ -200,7 +203,12 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
         is_public_beside(name, value)
-        or (not quoted and "<" not in separator and is_expression(value) and not is_in_environment(lead, value))
+        or (
+            not quoted
+            and (separator == "<-" or "<" not in separator)
+            and is_expression(value)
+            and not is_in_environment(lead, value)
+        )
         or (separator in (":", ",", "|") and is_verb(name, value, lead.string, lead.start()))
         or (value.isdigit() and name.lower().endswith("tokens"))  # a number of them
     ):
@@ -281,6 +289,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
         return False
     if not PASSWORD_NAME.search(name) and _NAME_OF_OBJECT.fullmatch(value):
         return False
+    if _REMOTE_REF.match(lead.string, end):
+        return False
     if continues_in_words(name, value, lead.string, end):
         return False
     if (value.isdigit() and _SIZE.match(lead.string, end)) or (value[0] == "#" and value[1:].isalpha()):
@@ -351,7 +361,7 @@ def is_secret_in_prose(name: str, value: str) -> bool:
 
 
 def is_labelled_secret(found: re.Match[str], value: str) -> bool:
-    is_code = value.startswith("{")  # value={password}
+    is_code = value.startswith("{") or _KEY_OF_YAML.match(value)  # value={password}, "data:\n  user: ann"
     return classify(found["name"]) is KeyKind.SECRET and not is_code and not is_word(value.partition(" ")[0])
 
 
@@ -439,6 +449,7 @@ RULES = (
         r"[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
         accept=lambda found, value: (
             names_secret(found["name"], looks_secret=is_random(value))
+            and not is_public_beside(found["name"], value)
             and not is_expression(value)
             and not is_variable(value)
             and not is_word(value)

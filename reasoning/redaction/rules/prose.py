@@ -105,10 +105,11 @@ _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _AND = r"(?:[ ](?:and|und|et|y|e|&|/)[ ]|,[ ])"
 _SPACED_BASE32 = re.compile(r"[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
-_HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}:")
+_HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}\s?[:=]")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
     r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+/[a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"|[a-z][\w./-]*:\d{1,2}(?![\w:])"  # of an image
 )
 # Behind these words is an id, a digest or a place.
 _BEFORE_PUBLIC = re.compile(
@@ -232,11 +233,12 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 or continues_in_words(name, value, text, end)
             ):
                 continue
+            is_quoted = bool(stated["open"].strip("(")) and stated["open"][-2:] not in ("''", '""')  # ''.join(letters)
             if phrase := find_word_passphrase(name, text, start):
                 yield phrase
             elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
                 continue
-            elif not is_harmless(value) and is_stated_value(name, value, quoted=bool(stated["open"].strip("("))):
+            elif not is_harmless(value) and is_stated_value(name, value, quoted=is_quoted):
                 yield Span(start, start + len(value))
         if behind:
             start, value = behind.start("value"), strip_punctuation(behind["value"])
