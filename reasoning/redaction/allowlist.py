@@ -148,7 +148,7 @@ ALLOWLIST = (
     Allowed("type of a secret", r"[A-Za-z]{2,16}(?:Token|Secret|Key|Credentials?)\d?", "RefreshToken2", "MapleToken77"),
     Allowed(
         "name of a variable",  # or of the next one
-        r"(?:[A-Z]{2,}\d?|X509)(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|\d{1,2})){1,8}_{0,2}=?",
+        r"(?:[A-Z]{2,}\d?|X509)(?:_(?:[A-Z]+\d{0,2}[A-Z]{0,2}|[A-Z]{0,3}(?:25519|448|128|256|384|512)|\d{1,2})){1,8}_{0,2}=?",
         "AUTH0_ISSUER=",
         "MAPLE_tree77",
     ),
