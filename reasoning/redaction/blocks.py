@@ -21,7 +21,7 @@ BLOCK_START = re.compile(
     rf"|(?P<public>-----BEGIN {_PUBLIC}-----{_ARMOR_HEAD}(?:{_BASE64_LINE}{{1,76}}+={{0,2}}(?=[\r\n\\])){{1,48}}+"
     rf"{_ARMOR_SUM}{_NEW_LINE}-----END {_PUBLIC}-----)"
 )
-# What people write in place of a secret, behind its first sign: TOKEN=<redacted>, "<redacted>". All of it is in one word.
+# What people write in place of a secret, behind its first sign: TOKEN=<redacted>, "<redacted>". It is in one word.
 _PLACEHOLDER = r"(?<==<)redacted>\s|(?<=\"<)redacted>\"|(?<='<)redacted>'|(?<=`<)redacted>`"
 BLOCK_HINT = re.compile(rf"-----BEGIN|PuTTY-User-Key-File-|<(?!{_PLACEHOLDER})(?i:REDACTED)(?=[\s>]|\Z)")
 OPEN_BLOCK_START = re.compile(

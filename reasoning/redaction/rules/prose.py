@@ -150,9 +150,9 @@ _COPULAS = wordset(
 
 # "pass" is a verb as well: "tests pass: lint". Beside the name of a user it is a password.
 _VERB = re.compile(r"(?i)(?:\A|[^\w.\-])pass(?: \d{1,2})?\Z")
-_USER = re.compile(
-    r"(?i)(?:(?:user|login|name|e?mail|account|host|admin|root|wi-?fi|ssid)[\w\-]{0,12}\W[^\n]{0,80}"
-    r"|user(?:name)?[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
+_USER = re.compile(  # in lower case, so that a search can skip to the first letters
+    r"(?:user|login|name|email|mail|account|host|admin|root|wi-?fi|ssid)"
+    r"(?:[\w\-]{0,12}\W[^\n]{0,80}|(?<=user)(?:name)?[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
 )
 _USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|benutzer)[:=]")
 _CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
@@ -168,7 +168,8 @@ def is_verb(name: str, value: str, text: str, start: int) -> bool:
     end = text.find(value, start) + len(value)
     if is_pass and _OTHER_COUNT.match(text, end):
         return True  # "pass: 212, fail: 3"
-    return bool(is_pass) and not (_USER.search(text, max(start - 100, 0), start) or _USER_BEHIND.match(text, end))
+    before = lower_case(text[max(start - 100, 0) : start]) if is_pass else ""
+    return bool(is_pass) and not (_USER.search(before) or _USER_BEHIND.match(text, end))
 
 
 def continues_in_words(name: str, value: str, text: str, end: int) -> bool:
