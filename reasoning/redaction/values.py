@@ -169,7 +169,7 @@ def is_address(value: str) -> bool:
 
 def is_public_beside(name: str, value: str) -> bool:
     """True for what anybody may read behind such a name: GPIO14 of a pin, the id of a token."""
-    return any(names.search(name) and values.fullmatch(value) for names, values in _PUBLIC_BESIDE)
+    return any(values.fullmatch(value) and names.search(name) for names, values in _PUBLIC_BESIDE)
 
 
 def continues_sentence(text: str, start: int, end: int) -> bool:

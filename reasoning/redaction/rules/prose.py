@@ -239,7 +239,7 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
                 yield phrase
             elif is_verb(name, value, text, word.start()) or is_label(quoted_text(text, stated, value)):
                 continue
-            elif not is_harmless(value) and is_stated_value(name, value, quoted=is_quoted):
+            elif is_stated_value(name, value, quoted=is_quoted) and not is_harmless(value):
                 yield Span(start, start + len(value))
         if behind:
             start, value = behind.start("value"), strip_punctuation(behind["value"])
@@ -327,15 +327,15 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
             if (
                 not value.isalpha()
                 and not is_public
-                and (is_announced or is_chosen(value))
                 and is_mixed(value)
-                and not is_harmless(value)
+                and (is_announced or is_chosen(value))
                 and not _NO_PASSWORD.search(value)
                 and not is_address(value)
                 and not is_expression(value)
                 and not (name["plain"] and _RESOURCE.fullmatch(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_part_of_name(text, name)
+                and not is_harmless(value)
             ):
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))
