@@ -232,7 +232,8 @@ _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion"
 
 def is_word(value: str) -> bool:
     """True for a word with which a sentence continues, such as "required" or "stored"."""
-    low = _PREFIX.sub("", value.lower().strip("'’["), count=1)
+    low = value.lower().strip("'’[")
+    low = _PREFIX.sub("", low, count=1) if "-" in low else low
     if "/" in low.strip("/"):
         return all(map(is_word, low.split("/")))  # "reset/changed"
     return (

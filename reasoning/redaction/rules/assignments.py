@@ -76,7 +76,9 @@ _HTML_ATTRIBUTE = re.compile(r"[A-Za-z\-]{2,24}=[\"']")
 _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\){0,64}\\\Z")  # the last escapes what follows
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
-_VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
+_VALUE_END = re.compile(
+    r"[,;&)\]}](?:(?<=[,;&])(?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|(?<![,;&])(?=[,;)\]}\s.]|\Z))"
+)
 _DOTTED_PATH = re.compile(r"[a-z_][A-Za-z_]*(?:\.(?:[A-Za-z_]\w{0,40}|\d{1,3})){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
@@ -143,6 +145,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         value
         and is_secret_value(lead, kind, value, quoted=quote[1] if quote else "")
         and not is_on_next_line(text, lead.end("sep"), start, end, value)
+        and not repeats_name(lead["name"], value)
         and not is_harmless(value)
         and not ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start())
     )
@@ -196,9 +199,6 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     behind_name = lead.string[lead.end("name") : lead.end()]  # the sign, and quotes around it
     if value.isalpha() and behind_name[0] == ")":
         return False  # the type of a function: "(string $token): Badge"
-    own = value.rpartition("/")[2]
-    if own and value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower()):
-        return False  # title="#opt-redis-password">`redis.password`
     if kind is not KeyKind.SECRET:
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
@@ -235,6 +235,12 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     if _VERSION.fullmatch(value):
         return False
     return is_quoted_secret(lead, value, quoted) if quoted else is_bare_secret(lead, value)
+
+
+def repeats_name(name: str, value: str) -> bool:
+    """True for ``title="#opt-redis-password">`redis.password```."""
+    own = value.rpartition("/")[2]
+    return bool(own) and value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower())
 
 
 def is_in_environment(lead: re.Match[str], value: str) -> bool:
@@ -299,8 +305,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
         value.isalpha()
         and (
             (is_type(name, value) and not is_setting(lead, value))
-            or value.lower() in name_words(name)
             or (is_sentence and _NEXT_WORD.match(lead.string, end))
+            or value.lower() in name_words(name)
         )
     ):
         return False
