@@ -76,8 +76,6 @@ class RuleBook:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
                 self._shapes.append((frozenset(trigger.marks), re.compile(trigger.shape), trigger))
-        # Most words have none of them: one search for all is enough for these.
-        self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
         self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
         self._rules_for = lru_cache(maxsize=1_024)(self._rules_of)
 
@@ -95,8 +93,7 @@ class RuleBook:
         if plain := _PLAIN_WORD.fullmatch(word):
             low = word.lower()
             triggers = [*self._by_word.get(plain[1].lower(), ())]
-            if self._stem.search(low):
-                triggers += [trigger for stem, trigger in self._stems if stem.search(low)]
+            triggers += [trigger for stem, trigger in self._stems if stem.search(low)]
             return [(*plain.span(1), one) for one in triggers]
         if _PLAIN_NUMBER.fullmatch(word):
             return []
@@ -105,11 +102,11 @@ class RuleBook:
         if low != word:  # "contactPhone" has the trigger "phone"
             names += _PART_OF_NAME.finditer(word)
         places = [(trigger, one) for one in names for trigger in self._by_word.get(one.group().lower(), ())]
-        if self._stem.search(low):
-            places += [(trigger, one) for stem, trigger in self._stems for one in stem.finditer(low)]
+        # Most words have none of them, and a search is cheaper than an iterator.
+        places += [(trigger, one) for stem, trigger in self._stems if stem.search(low) for one in stem.finditer(low)]
         signs = set(word)
         for marks, shape, trigger in self._shapes:
-            if not marks.isdisjoint(signs):
+            if not marks.isdisjoint(signs) and shape.search(word):
                 places += [(trigger, one) for one in shape.finditer(word)]
         last: dict[Trigger, tuple[int, int]] = {}
         for trigger, one in places:

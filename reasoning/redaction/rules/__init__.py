@@ -41,7 +41,7 @@ class Trigger:
 
     name: str
     words: frozenset[str] = frozenset()
-    stems: str = ""  # alternatives that begin with letters, so that a search can skip the others
+    stems: str = ""  # alternatives that each begin with a letter, no group, so that a search can skip the others
     shape: str = ""  # that no word of letters has; it begins with the characters to which a search can skip
     marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD

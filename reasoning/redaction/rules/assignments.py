@@ -76,9 +76,7 @@ _HTML_ATTRIBUTE = re.compile(r"[A-Za-z\-]{2,24}=[\"']")
 _ODD_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\){0,64}\\\Z")  # the last escapes what follows
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
-_VALUE_END = re.compile(
-    r"[,;&)\]}](?:(?<=[,;&])(?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|(?<![,;&])(?=[,;)\]}\s.]|\Z))"
-)
+_VALUE_END = re.compile(r"[,;&)\]}](?:(?<=[,;&])(?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|(?<![,;&])(?=[,;)\]}\s.]|\Z))")
 _DOTTED_PATH = re.compile(r"[a-z_][A-Za-z_]*(?:\.(?:[A-Za-z_]\w{0,40}|\d{1,3})){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
@@ -397,7 +395,10 @@ _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩ
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|pw(?![a-z])|psk|secret|credential|contrase|kennwort|пароль|ключ|conn_?str|schlüssel"
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
-    r"|tochararray|key[_-]?material|(?:api|access|auth|bot|encryption|master|private|refresh|session|signing)[_-]?(?:key|token)(?![a-z])"
+    r"|tochararray|key[_-]?material|"
+) + "|".join(
+    rf"{word}[_-]?(?:key|token)(?![a-z])"
+    for word in "api access auth bot encryption master private refresh session signing".split()
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
 TRIGGERS = (
@@ -428,7 +429,7 @@ TRIGGERS = (
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,
         stems=r"pub(?:lic)?[_-]?key|version[_-]?id|cursor|message-id|amz-id-2|content-md5|next[a-z_-]{0,12}token|page[a-z_-]{0,12}token"
-        r"|continuation[a-z_-]{0,12}token|(?:at|c|s)_hash|build[ _-]?id|sec-websocket-(?:accept|key)",
+        r"|continuation[a-z_-]{0,12}token|at_hash|c_hash|s_hash|build[ _-]?id|sec-websocket-(?:accept|key)",
         window=re.compile(r"[\s\-:=`'\"]{0,5}+"),
         needs=re.compile(r"(?!)"),
     ),

@@ -427,7 +427,7 @@ _EAST_ASIAN_LABEL: Final = re.compile("|".join(_EAST_ASIAN_LABELS))
 _KOREAN_STEMS: Final = "|".join(word for word in _EAST_ASIAN_LABELS if len(word) > 1 and word[0] >= "가")
 _WORD = re.compile(r"[^\W\d_]+")
 _INITIALS = re.compile(r"(?<![^\W_])[^\W\d_](?:\.[ ]?[^\W\d_]){1,4}(?![^\W_])")
-_INITIALS_SHAPE = r"[^\W\d_](?<![^\W_].)\.(?<!U\.)[^\W\d_]\."  # not of "U.S.", which filings are full of
+_INITIALS_SHAPE = r"[^\W\d_]\.(?<![^\W_]..)(?<!U\.)[^\W\d_]\."  # not of "U.S.", which filings are full of
 _NO_DOTS = str.maketrans("", "", ". ")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years, a patent, a number of a company
