@@ -160,7 +160,7 @@ _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
 _MORE_WORDS = r"(?:(?<=[a-z])[ ][A-Za-z\#°][\w.\-\#°]{0,16}+){0,3}+"  # of a heading in a list of them
 
 # A heading alone has no cells.
-HAS_ROWS = re.compile(r"\n[^\n]|(?i:values)")
+HAS_ROWS = re.compile(r"\n[^\n]|v(?i:alues)|V(?i:alues)")
 
 
 def table_window(words: int) -> re.Pattern[str]:
