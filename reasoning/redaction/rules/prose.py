@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from string import digits
 from typing import Final
 
@@ -316,22 +317,19 @@ def is_value_behind_name(name: str, value: str) -> bool:
 
 def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
+    judged = lru_cache(maxsize=None)(judge_nearby)  # of this text alone: a word is near several names
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         rest = text[name.end() : around.start("words")] if around else ""
         is_announced, is_public = not name["plain"], _BEFORE_PUBLIC.fullmatch(rest) is not None
         for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
-            value = strip_punctuation(word.group().lstrip("\"'`*_«„“(["))
             if "[redacted" in word.group():
                 break  # a second redaction would look further than the first
+            value, precedes_public, announces = judged(word.group())
             if (
-                not value.isalpha()
+                value
                 and not is_public
-                and is_mixed(value)
                 and (is_announced or is_chosen(value))
-                and not _NO_PASSWORD.search(value)
-                and not is_address(value)
-                and not is_expression(value)
                 and not (name["plain"] and _RESOURCE.fullmatch(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_part_of_name(text, name)
@@ -340,9 +338,16 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))
                 break
-            # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
-            is_public = _BEFORE_PUBLIC.fullmatch(word.group()) is not None
-            is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-«“„" or word.group().lower() in _COPULAS)
+            is_public, is_announced = precedes_public, announces and not name["plain"]
+
+
+def judge_nearby(word: str) -> tuple[str, bool, bool]:
+    """Return what may be a password in a word, "" for nothing; and whether an id or a password may follow the word."""
+    value = strip_punctuation(word.lstrip("\"'`*_«„“(["))
+    is_odd = is_mixed(value) and not (_NO_PASSWORD.search(value) or is_address(value) or is_expression(value))
+    # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
+    announces = word[-1] in ":=?→—–-«“„" or word.lower() in _COPULAS
+    return value if is_odd else "", _BEFORE_PUBLIC.fullmatch(word) is not None, announces
 
 
 def is_part_of_name(text: str, name: re.Match[str]) -> bool:
