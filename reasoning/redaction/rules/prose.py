@@ -71,6 +71,7 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
 # A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
 _NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
 _QUALIFIER = re.compile(rf"(?i)(?<![\w\-])(?:(?:{'|'.join(sorted(QUALIFIERS | PUBLIC_WORDS))})[ ]){{1,2}}\Z")
+_QUALIFIER_ENDINGS = tuple(f"{word} " for word in QUALIFIERS | PUBLIC_WORDS)  # quicker to see than the pattern
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]"
@@ -221,8 +222,9 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         if not is_stated and (not behind or strip_punctuation(behind["value"]).isalpha()):
             continue  # as most names
         # Other words before the name may be gone by now.
-        has_blank = text.endswith(" ", 0, word.start())
-        qualifier = has_blank and _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
+        first = max(word.start() - _MAX_QUALIFIER_CHARS, 0)
+        is_qualified = lower_case(text[first : word.start()]).endswith(_QUALIFIER_ENDINGS)
+        qualifier = is_qualified and _QUALIFIER.search(text, first, word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
             continue
