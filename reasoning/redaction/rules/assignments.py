@@ -452,7 +452,7 @@ RULES = (
         "name",
         ("--api-key {key}", "az login -u joe -p $PASSWORD"),
         # Not „Bearer“-Token, which a sentence follows.
-        r"(?:(?<![^\s\[(,=])--?|(?<=[\"'`])--)(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)"
+        r"-(?:(?<![^\s\[(,=].)-?|(?<=[\"'`].)-)(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)"
         r"[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)",
         accept=lambda found, value: (
             names_secret(found["name"], looks_secret=is_random(value))
