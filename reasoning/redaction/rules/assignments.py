@@ -236,7 +236,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
 
 
 def repeats_name(name: str, value: str) -> bool:
-    """True for ``title="#opt-redis-password">`redis.password```."""
+    """True where the name contains the value: ``title="#opt-redis-password">redis.password``."""
     own = value.rpartition("/")[2]
     return bool(own) and value.isascii() and _SIGNS.sub("", own.lower()) in _SIGNS.sub("", name.lower())
 
