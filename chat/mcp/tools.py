@@ -77,11 +77,16 @@ def read_arguments(schema: Mapping[str, Any], arguments: str) -> Mapping[str, An
 
 def tool_output(server: McpServer, result: CallResult) -> ToolOutput:
     """Return a result for the model; its texts with an address are sources. Raises ToolRefusedError for an error."""
+    texts, sources = [result.text], []
+    for each in result.resources:
+        if source := _source(server, each):
+            sources.append(source)
+        else:  # files of many servers have an address of their own, such as repo:// or file://
+            texts.append(f"{each.uri}\n{each.text}")
+    text = "\n\n".join(filter(None, texts)) or ("" if result.structured is None else json_text(result.structured))
     if result.is_error:
-        raise ToolRefusedError(result.text[:MAX_ERROR_CHARS] or "the tool failed", shown=FAILED)
-    text = result.text or ("" if result.structured is None else json_text(result.structured))
-    sources = tuple(source for each in result.resources if (source := _source(server, each)))
-    return ToolOutput(text, sources=sources, searched={} if sources else None, structured=result.structured)
+        raise ToolRefusedError(text[:MAX_ERROR_CHARS] or "the tool failed", shown=FAILED)
+    return ToolOutput(text, sources=tuple(sources), searched={} if sources else None, structured=result.structured)
 
 
 def _source(server: McpServer, resource: Resource) -> Source | None:

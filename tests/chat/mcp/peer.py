@@ -54,6 +54,8 @@ class Peer:
             types.Tool(name="provision", description="Ask where.", input_schema={"type": "object"}),
             types.Tool(name="tides", description="Link to a page.", input_schema={"type": "object"}),
             types.Tool(name="dumps", description="Return many files.", input_schema={"type": "object"}),
+            types.Tool(name="reads", description="Return a file.", input_schema={"type": "object"}),
+            types.Tool(name="grumbles", description="Fail with data.", input_schema={"type": "object"}),
             types.Tool(name="forges", description="Forge sources.", input_schema={"type": "object"}),
             types.Tool(name="lies", description="Lie.", input_schema={"type": "object"}, output_schema=NUMBER),
             types.Tool(
@@ -108,6 +110,12 @@ def fixed_result(name: str) -> types.CallToolResult:
         case "tides":
             link = types.ResourceLink(name="tables", title="Tide tables", uri=PAGE)
             return types.CallToolResult(content=[types.TextContent(text="See the tables."), link])
+        case "reads":
+            file = types.TextResourceContents(uri="repo://tides/north.txt", text=PAGE_TEXT)
+            link = types.ResourceLink(name="south", uri="repo://tides/south.txt")
+            return types.CallToolResult(content=[types.EmbeddedResource(resource=file), link])
+        case "grumbles":
+            return types.CallToolResult(content=[], structured_content={"reason": "no such tide"}, is_error=True)
         case "dumps":
             files = [types.TextResourceContents(uri=f"{PAGE}/{number}", text=PAGE_TEXT) for number in range(2_000)]
             said = types.TextContent(text="A line of the log.\n" * 1_500)

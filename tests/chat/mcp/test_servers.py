@@ -170,6 +170,7 @@ async def test_one_bad_schema_breaks_only_its_tool(peer):
     ("tool", "arguments", "said", "shown"),
     [
         ("fails", {}, "no such tide", "The MCP server reported an error."),
+        ("grumbles", {}, "no such tide", "The MCP server reported an error."),
         ("huge", {}, "the server of this tool could not be used", "The MCP server could not be used."),
         ("lies", {}, "is not what it declares", "The tool’s result was not what it declares."),
         ("double", {"n": "x"}, "is not of type", "The arguments did not fit the tool."),
@@ -249,6 +250,15 @@ async def test_linked_page_is_a_source_that_can_be_cited(upstream, conversation,
     assert (citation["kind"], citation["title"], citation["url"]) == ("web", "Tide tables", PAGE)
     assert citation["verified"] is True
     assert turn.status == "completed"
+
+
+async def test_file_whose_address_is_no_page_is_text(upstream, conversation, peer):
+    await set_up(peer.url)
+    upstream.script([call("reads"), DONE])
+    turn = await ask(conversation, "When?")
+
+    north, south = (f"repo://tides/{name}.txt\n{PAGE_TEXT}" for name in ("north", "south"))
+    assert await output_of(turn) == f"[south](repo://tides/south.txt)\n\n{north}\n\n{south}"
 
 
 async def test_long_text_with_many_files_leaves_sources(upstream, conversation, peer):
@@ -427,7 +437,7 @@ def test_staff_list_look_at_and_allow_tools(client: Client, peer, settings):
     client.post(f"/admin/chat/mcptool/{tool.pk}/change/", {"is_allowed": "on", "requires_approval": "on", "seen": seen})
     tool.refresh_from_db()
 
-    assert "12 tools, 11 of them to be looked at" in listed
+    assert "14 tools, 13 of them to be looked at" in listed
     assert "Say a text again." in page
     assert tool.state == "allowed"
     peer.description = "Say <b>more</b>."
