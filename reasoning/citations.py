@@ -1,12 +1,13 @@
 """Citations, and the check that a quotation occurs in the passage that it cites.
 
 A citation points at a stored passage of a document, never at an address that a model wrote. The check is verbatim
-after folding white space, quotation marks, dashes and emphasis, never case.
+after folding white space, quotation marks, dashes, composed letters and emphasis, never case.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
@@ -21,7 +22,7 @@ _EXCERPT_QUOTE_CHARS, _EXCERPT_CONTEXT_CHARS = 600, 120  # of a quotation, and b
 _ONE_MARKER = r"\[\d{1,4}(?: ?[,;] ?\d{1,4})*+\]"
 _MARKERS = re.compile(rf"(?<![\\!]){_ONE_MARKER}(?: ?{_ONE_MARKER})*(?!\()")  # not a link or an image
 # The stop of a sentence, with the closing marks and the markers behind it.
-_SENTENCE_END = re.compile(rf"[.!?][\"”’»)*_]{{0,9}}(?: ?{_ONE_MARKER}){{0,9}}(?=\s|$)")
+_SENTENCE_END = re.compile(rf"[.!?][\"“”’»)*_]{{0,9}}(?: ?{_ONE_MARKER}){{0,9}}(?=\s|$)")
 COUNTED_CHARS = 50_000
 _REF = re.compile(r"\d+")
 _DEFINITION = re.compile(r"[ ]{0,3}\[\d{1,4}\]:\s*\S+(?:\s+[\"'(].*)?\s*")
@@ -31,14 +32,23 @@ _QUOTED_LINE = re.compile(r"[ ]{0,3}>[ ]?")
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
 _ATTRIBUTION = re.compile(r"\s*(?:[-–—]|\()?\s*\[\d|\s*[–—]\s*\S")
 _BACKTICKS = re.compile(r"`+")
-_CLOSING_QUOTE = {"“": "”", "„": "”", "«": "»", '"': '"'}
-_QUOTE_MARK = re.compile('["“”„«»]')
+# What closes a quotation, by its opening mark: each language has its own, and models write a plain one after „.
+CLOSING_QUOTES = {"“": "”", "„": '“”"', "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
+QUOTE_MARK = re.compile('["“”„«»「」『』]')
 
 _ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
 _EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[^\w\s])|`|~~")
-_SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
+# Marks of quotations inside a quotation change from double to single ones.
+_SAME = {"'": '"“”„‟«»″「」『』‘’‚‛‹›′ʼ', "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
 # Each form of a mark to all of its forms.
 _FORMS = {form: plain + variants for plain, variants in _SAME.items() if plain.strip() for form in plain + variants}
+_STOPS = " ,.;:、。，；："
+# Letters that are written without spaces, or with others joined to them: Thai, Lao, Myanmar, Khmer, Hangul, Chinese and
+# Japanese. Words of them have no ends that could be seen.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u31ff\u3400-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
 
 SourceKind = Literal["filing", "attachment", "document", "web"]
@@ -170,7 +180,7 @@ def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | N
 def find_quotation(quotation: str, text: str) -> tuple[int, int] | None:
     """Return where a quotation begins and ends in a text, to mark it there; None where it isn't found simply."""
     start, at = -1, 0
-    words_only = quotation.rstrip(" ,.;:")
+    words_only = quotation.rstrip(_STOPS)
     # Part by part, each at its first place: one pattern of all could take very long.
     for part in _ELISION.split(_EMPHASIS.sub("", words_only)):
         words = part.replace("|", " ").split()
@@ -184,8 +194,15 @@ def find_quotation(quotation: str, text: str) -> tuple[int, int] | None:
 
 
 def _word_pattern(word: str) -> str:
-    """Return a pattern of a word with any form of its quotation marks and dashes."""
-    return "".join(f"[{re.escape(_FORMS[char])}]" if char in _FORMS else re.escape(char) for char in word)
+    """Return a pattern of a word with any form of its quotation marks, dashes and letters with accents."""
+    pattern = ""
+    for char in unicodedata.normalize("NFC", word):
+        apart = unicodedata.normalize("NFD", char)
+        if char in _FORMS:
+            pattern += f"[{re.escape(_FORMS[char])}]"
+        else:
+            pattern += re.escape(char) if apart == char else f"(?:{char}|{apart})"
+    return pattern
 
 
 def excerpt(text: str, quotation: str) -> str:
@@ -313,7 +330,7 @@ def read_block(lines: Sequence[str]) -> AnswerBlock:
     while len(quoted) > 1 and _ATTRIBUTION.match(quoted[-1]):
         quoted.pop()
     words = without_markers(" ".join(quoted)).strip()
-    if len(words) > 1 and _CLOSING_QUOTE.get(words[0]) == words[-1] and not _QUOTE_MARK.search(words[1:-1]):
+    if len(words) > 1 and words[-1] in CLOSING_QUOTES.get(words[0], "") and not QUOTE_MARK.search(words[1:-1]):
         words = words[1:-1].strip()
     return AnswerBlock(find_markers(text), [(0, words)] if has_words(words) else [])
 
@@ -325,12 +342,12 @@ def find_markers(text: str) -> list[tuple[int, list[int]]]:
 def find_quotations(text: str) -> Iterator[tuple[int, str]]:
     """Yield what is between quotation marks. Marks inside other marks belong to the words quoted."""
     start, closing = 0, ""
-    for found in _QUOTE_MARK.finditer(text):
+    for found in QUOTE_MARK.finditer(text):
         mark, at = found[0], found.start()
         if not closing:
             is_inch = mark == '"' and at > 0 and text[at - 1].isdigit()
-            start, closing = at, "" if is_inch else _CLOSING_QUOTE.get(mark, "")
-        elif mark == closing:
+            start, closing = at, "" if is_inch else CLOSING_QUOTES.get(mark, "")
+        elif mark in closing:
             words = without_markers(text[start + 1 : at])
             if has_words(words):
                 yield start, words
@@ -373,7 +390,7 @@ def blank_code(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def fold_text(text: str) -> str:
-    return " ".join(text.translate(_FOLD).split())
+    return " ".join(unicodedata.normalize("NFC", text).translate(_FOLD).split())
 
 
 def readings(quotation: str) -> list[list[str]]:
@@ -382,7 +399,7 @@ def readings(quotation: str) -> list[list[str]]:
     for words in dict.fromkeys((fold_text(quotation), fold_text(_EMPHASIS.sub("", quotation)))):
         parts = [part.strip() for part in _ELISION.split(words)]
         # Punctuation inside the closing quotation mark belongs to the answer's sentence, not to the passage.
-        parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
+        parts = [*parts[:-1], parts[-1].rstrip(_STOPS)]
         found += [parts] if any(map(has_words, parts)) else []
     return found
 
@@ -411,7 +428,7 @@ def splits_word(passage: str, at: int) -> bool:
         return False
     before, after = passage[at - 1], passage[at]
     if before.isalnum() and after.isalnum():
-        return True
+        return not _UNSPACED.match(before) and not _UNSPACED.match(after)
     if after in ".," and before.isdigit():
         return passage[at + 1 : at + 2].isdigit()
     return before in ".," and after.isdigit() and passage[at - 2 : at - 1].isdigit()

@@ -24,7 +24,7 @@ from lxml.html import HtmlElement
 from chat.html import marks
 from chat.html.links import check_url, link_target
 from chat.html.postprocess import REL, E, append_text, parse_fragment, serialize, text_of
-from reasoning.citations import Citation, Source
+from reasoning.citations import CLOSING_QUOTES, QUOTE_MARK, Citation, Source
 
 Node: TypeAlias = str | HtmlElement
 
@@ -35,10 +35,8 @@ _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"
 _QUOTED = re.compile(r"&quote=[^&#]*")  # in an address of ``source_url``
 _REFS = "data-ref"  # of a source link or a failed quotation, until the verdicts are placed
 
-_SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′", "-": "‐‑‒–—―−", "": "*_`~\\"}
+_SAME = {'"': "“”„‟«»″「」『』", "'": "‘’‚‛′", "-": "‐‑‒–—―−", "": "*_`~\\"}
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
-_QUOTE_MARK = re.compile('["“”„«»]')
-_CLOSING_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»"}
 MAX_SOURCE_LINKS = 2_000  # of an answer; a link is fifty times as long as its marker
 MAX_QUOTE_CHARS = 300  # in an address
 _QUOTED_ENDS, _MOST_MARKED_QUOTATIONS = 6, 3
@@ -200,13 +198,13 @@ class AnswerMarking:
         done = (0, 0)
         opening: tuple[int, int, str] | None = None
         for index, node in enumerate(nodes):
-            for match in _QUOTE_MARK.finditer(node) if isinstance(node, str) else ():
+            for match in QUOTE_MARK.finditer(node) if isinstance(node, str) else ():
                 at, mark = match.start(), match[0]
                 if opening is None:
                     # As in 12" pipe.
                     is_inch = mark == '"' and at > 0 and node[at - 1].isdigit()
-                    opening = (index, at, mark) if mark in _CLOSING_MARKS and not is_inch else None
-                elif _CLOSING_MARKS[opening[2]] == mark:
+                    opening = (index, at, mark) if mark in CLOSING_QUOTES and not is_inch else None
+                elif mark in CLOSING_QUOTES[opening[2]]:
                     words = nodes_between(nodes, (opening[0], opening[1] + 1), (index, at))
                     # The check reads code as nobody's words.
                     texts = (

@@ -1,5 +1,7 @@
 """Which sources an answer cites, and whether its quotations occur in them."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +96,35 @@ def test_quotation_is_found_word_for_word_or_not(quotation, is_found):
     assert is_quoted_in(quotation, PASSAGE) is is_found
 
 
+@pytest.mark.parametrize(
+    ("quotation", "passage", "is_found"),
+    [
+        ("收入增长了百分之五", "本公司收入增长了百分之五，主要由于销量。", True),
+        ("收入增长了百分之五。", "本公司收入增长了百分之五，主要由于销量。", True),
+        ("收入增长了百分之六", "本公司收入增长了百分之五，主要由于销量。", False),
+        ("收入为5", "本公司收入为52亿元。", False),
+        ("売上高は前年比で増加", "当社の売上高は前年比で増加しました。", True),
+        ("บริษัทเพิ่มขึ้น", "รายได้ของบริษัทเพิ่มขึ้นร้อยละห้า", True),
+        ("매출 증가", "올해 매출 증가를 기록했다.", True),
+    ],
+)
+def test_quotation_in_a_language_without_spaces(quotation, passage, is_found):
+    assert is_quoted_in(quotation, passage) is is_found
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+def test_letters_with_accents_are_the_same_in_both_forms(forms):
+    words = "die längeren Öffnungszeiten"
+    quotation, passage = (unicodedata.normalize(form, words) for form in forms)
+
+    assert is_quoted_in(quotation, f"Das sind {passage}.")
+    assert find_quotation(quotation, f"Das sind {passage}.") == (9, 9 + len(passage))
+
+
+def test_marks_inside_a_quotation_may_be_single_ones():
+    assert is_quoted_in("and ‘1.24’ before", PASSAGE)
+
+
 def test_row_is_quoted_with_and_without_its_separators():
     row = "Percentage of sales | 8% |  | 8%"
 
@@ -102,7 +133,7 @@ def test_row_is_quoted_with_and_without_its_separators():
     assert not is_quoted_in("Percentage of sales 8% 5%", row)
 
 
-@pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”"])
+@pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”", "„“", '„"', "»«", "「」", "『』"])
 def test_quotation_belongs_to_the_marker_after_it(marks):
     quote = "The ratio was 1.31 to 1.00"
 

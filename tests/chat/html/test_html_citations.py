@@ -111,7 +111,7 @@ def fragment_of(link):
 class TestQuotations:
     FOUND = source(1, "We saw a further outage of comparable length within any period.")
 
-    @pytest.mark.parametrize("quotation", ["“{}”", '"{}"', "«{}»", "„{}”"])
+    @pytest.mark.parametrize("quotation", ["“{}”", '"{}"', "«{}»", "„{}”", "„{}“", "»{}«", "「{}」"])
     def test_verified_quotation_is_marked(self, quotation):
         html = answer(f"It says {quotation.format('a further outage')} [1].", self.FOUND)
 
