@@ -30,6 +30,7 @@ from chat.tools.base import Ask
 
 CONNECT_TIMEOUT_S = 10.0
 LIST_TIMEOUT_S = 20.0
+LINKS_TIMEOUT_S = 5.0  # for all that a result links to
 MAX_RESPONSE_BYTES = 4_000_000
 MAX_TOOLS = 200
 MAX_PAGES = 20
@@ -89,23 +90,29 @@ async def call_tool(
     sign_in: SignIn | None = None,
 ) -> CallResult:
     """Call a tool that its server still describes as ``pinned``. Raises McpError, ToolChangedError."""
-    async with connect(server, None, ask, sign_in) as client:
-        async for tool in _tools(client):
-            if tool.name == name and _listed(tool).definition == pinned:
-                break
-        else:
-            raise ToolChangedError(name)
-        result = await client.call_tool(name, dict(arguments))
-        texts = [_text_of(block) for block in result.content]
-        resources = [resource for block in result.content if (resource := _embedded(block))]
-        if (more := len(resources) - MAX_EMBEDDED) > 0:
-            texts.append(f"[{more} more files, not shown]")
-        resources = resources[:MAX_EMBEDDED]
-        links = [block for block in result.content if isinstance(block, types.ResourceLink)]
-        for link in links[:MAX_LINKS]:
-            resources += await _read(client, link)
-        structured = result.structured_content if "structured_content" in result.model_fields_set else None
-        return CallResult("\n\n".join(filter(None, texts)), bool(result.is_error), structured, tuple(resources))
+    result, linked = None, []
+    try:
+        async with connect(server, None, ask, sign_in) as client:
+            async for tool in _tools(client):
+                if tool.name == name and _listed(tool).definition == pinned:
+                    break
+            else:
+                raise ToolChangedError(name)
+            result = await client.call_tool(name, dict(arguments))
+            links = [block for block in result.content if isinstance(block, types.ResourceLink)]
+            async with asyncio.timeout(LINKS_TIMEOUT_S):
+                for link in links[:MAX_LINKS]:
+                    linked += await _read(client, link)
+    except McpError:
+        if result is None:  # else a link was too large or slow, which takes nothing from the result
+            raise
+    texts = [_text_of(block) for block in result.content]
+    resources = [resource for block in result.content if (resource := _embedded(block))]
+    if (more := len(resources) - MAX_EMBEDDED) > 0:
+        texts.append(f"[{more} more files, not shown]")
+    resources = [*resources[:MAX_EMBEDDED], *linked]
+    structured = result.structured_content if "structured_content" in result.model_fields_set else None
+    return CallResult("\n\n".join(filter(None, texts)), bool(result.is_error), structured, tuple(resources))
 
 
 @asynccontextmanager

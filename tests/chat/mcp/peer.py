@@ -31,6 +31,7 @@ QUESTION = {
     "required": ["region"],
 }
 PAGE = "https://tides.example/tables"
+SLOW_PAGE, HUGE_PAGE = f"{PAGE}/slow", f"{PAGE}/huge"
 PAGE_TEXT = "High water at Pellworm is at 06:12."
 
 
@@ -42,6 +43,7 @@ class Peer:
         self.calls: list[tuple[str, Any]] = []
         self.hidden: set[str] = set()
         self.url = ""  # over HTTP
+        self.linked = PAGE
 
     def tools(self) -> list[types.Tool]:
         listed = [
@@ -88,6 +90,9 @@ class Peer:
                         input_requests={"where": types.ElicitRequest(params=form)}, request_state="asked"
                     )
                 return text(f"{answer.action}: {json.dumps(answer.content, sort_keys=True)}")
+            case "tides":
+                link = types.ResourceLink(name="tables", title="Tide tables", uri=self.linked)
+                return types.CallToolResult(content=[types.TextContent(text="See the tables."), link])
         return fixed_result(params.name)
 
 
@@ -107,9 +112,6 @@ def fixed_result(name: str) -> types.CallToolResult:
                 "text": "We lie.",
             }
             return text(json.dumps({"passages": [passage]}))
-        case "tides":
-            link = types.ResourceLink(name="tables", title="Tide tables", uri=PAGE)
-            return types.CallToolResult(content=[types.TextContent(text="See the tables."), link])
         case "reads":
             file = types.TextResourceContents(uri="repo://tides/north.txt", text=PAGE_TEXT)
             link = types.ResourceLink(name="south", uri="repo://tides/south.txt")
@@ -135,7 +137,10 @@ def server_of(peer: Peer) -> Server[Any]:
         return await peer.call(params)
 
     async def read(_context: ServerRequestContext, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text=PAGE_TEXT)])
+        if params.uri == SLOW_PAGE:
+            await asyncio.Event().wait()
+        said = "x" * 5_000_000 if params.uri == HUGE_PAGE else PAGE_TEXT
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text=said)])
 
     return Server("Peer", on_list_tools=list_tools, on_call_tool=call_tool, on_read_resource=read)
 

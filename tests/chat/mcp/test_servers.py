@@ -27,7 +27,7 @@ from reasoning.events import ToolResult
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask, ended, events_of, owner_of, send
 from tests.chat.histories import restart
-from tests.chat.mcp.peer import PAGE, PAGE_TEXT, Peer, over_http
+from tests.chat.mcp.peer import HUGE_PAGE, PAGE, PAGE_TEXT, SLOW_PAGE, Peer, over_http
 from tests.chat.turns.test_approval import taken_up
 from tests.factories import abandon, sign_in_staff
 
@@ -250,6 +250,18 @@ async def test_linked_page_is_a_source_that_can_be_cited(upstream, conversation,
     assert (citation["kind"], citation["title"], citation["url"]) == ("web", "Tide tables", PAGE)
     assert citation["verified"] is True
     assert turn.status == "completed"
+
+
+@pytest.mark.parametrize("page", [SLOW_PAGE, HUGE_PAGE])
+async def test_link_that_cannot_be_read_leaves_the_result(upstream, conversation, peer, monkeypatch, page):
+    monkeypatch.setattr(session, "LINKS_TIMEOUT_S", 1.0)
+    peer.linked = page
+    await set_up(peer.url)
+    upstream.script([call("tides"), DONE])
+    turn = await ask(conversation, "When?")
+
+    assert await output_of(turn) == f"See the tables.\n\n[Tide tables]({page})"
+    assert (await step_of(conversation))["status"] == "ok"
 
 
 async def test_file_whose_address_is_no_page_is_text(upstream, conversation, peer):
