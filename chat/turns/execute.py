@@ -109,7 +109,10 @@ async def execute_tool_call(
     except TimeoutError:
         return _fail(step, "the tool timed out", gettext_noop("Timed out."))
     # A tool is an extension point: whatever it raises, the model gets an answer to its call.
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        # Where the call isn't cancelled, something that the tool waited for was.
+        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+            raise
         logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
         return _fail(step, "the tool failed", gettext_noop("The tool failed."))
     if output.searched is not None:

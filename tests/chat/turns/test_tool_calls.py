@@ -177,6 +177,23 @@ async def test_turn_is_stopped_twice_while_its_call_is_ending(upstream, conversa
     assert (await ended(conversation)).status == "aborted"
 
 
+async def test_tool_whose_own_work_was_cancelled_has_failed(upstream, conversation, monkeypatch):
+    @tool()
+    async def fetch() -> str:
+        """Wait for work that something else cancels."""
+        work = asyncio.ensure_future(asyncio.sleep(60))
+        asyncio.get_running_loop().call_soon(work.cancel)
+        await work
+        return ""
+
+    monkeypatch.setitem(registry(), "fetch", fetch)
+    upstream.script([{"tool_calls": [call("fetch", "call_f")]}, DONE])
+    turn = await ask(conversation, "Why?")
+
+    assert turn.status == "completed"
+    assert await results(turn) == [("call_f", "error: the tool failed")]
+
+
 class Weather(BaseModel):
     """A declared result."""
 
