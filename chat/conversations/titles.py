@@ -15,6 +15,11 @@ def masked_name(text: str, max_chars: int) -> str:
 
 
 def title_from(text: str) -> str:
-    """Return the title that a first question gives: one masked line of it, cut at a word."""
+    """Return the title that a first question gives: one masked line of it, cut at a word or in a long one."""
     line = " ".join(redact_text(text[:_READ_CHARS]).split())
-    return line if len(line) <= TITLE_CHARS else line[:TITLE_CHARS].rsplit(" ", 1)[0] + "…"
+    if len(line) <= TITLE_CHARS:
+        return line
+    cut = line[:TITLE_CHARS]
+    words = cut.rpartition(" ")[0]
+    # Before a long address they would be too few to know the conversation by.
+    return (words if len(words) >= TITLE_CHARS // 2 else cut) + "…"

@@ -35,6 +35,13 @@ def test_long_question_is_cut_at_a_word():
     assert len(title) <= titles.TITLE_CHARS + 1
 
 
+def test_long_address_is_cut_where_few_words_are_before_it():
+    address = "https://example.com/filings/2024/10-k/item-7/covenants-and-other-terms"
+
+    assert titles.title_from(f"See {address}.") == f"See {address[:56]}…"
+    assert titles.title_from(address) == f"{address[:60]}…"
+
+
 def test_title_by_its_owner_is_not_replaced(alice):
     conversation = make_conversation(owner=alice)
     actions.rename(conversation, "  Mine\n ")
