@@ -49,7 +49,7 @@ const showFailure = (item, words) => {
   line.append(text, close);
   refusals.append(line);
   text.textContent = words;
-  text.title = words;
+  return text;
 };
 
 const refusal = (request, file) => {
@@ -70,6 +70,16 @@ const finish = (item, file, request) => {
   } else {
     showFailure(item, refusal(request, file));
   }
+  changed();
+};
+
+// One line names all files for which the message has no room.
+let tooMany = null;
+
+const refuseSurplus = (item, { name }) => {
+  if (tooMany?.isConnected) tooMany.append(`, ${name}`);
+  else tooMany = showFailure(item, `${input.dataset.tooMany} ${name}`);
+  item.remove();
   changed();
 };
 
@@ -98,5 +108,9 @@ export const upload = (file) => {
     showFailure(item, `${file.name}: ${input.dataset.tooLarge}`);
     return changed();
   }
-  lastUpload = lastUpload.then(() => item.isConnected && send(item, file));
+  lastUpload = lastUpload.then(() => {
+    if (!item.isConnected) return;
+    const attached = list.querySelectorAll("[data-attachment]").length;
+    return attached < Number(input.dataset.maxFiles) ? send(item, file) : refuseSurplus(item, file);
+  });
 };
