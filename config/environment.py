@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 
-from chat.providers.address import check_address, in_brackets, port_of, split
+from chat.providers.address import check_address, check_host, in_brackets, port_of, split
 
 EXIT_INVALID_SETTING = 2
 BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
@@ -289,6 +289,11 @@ def parse_hosts(text: str) -> list[str]:
     return hosts
 
 
+def parse_link_hosts(text: str) -> list[str]:
+    """Read hosts as the addresses of links have them; a pattern or an address would match none of these."""
+    return [in_brackets(check_host(host)) for host in parse_list(text)]
+
+
 def parse_fernet_keys(text: str) -> list[str]:
     keys = parse_list(text)
     for key in keys:
@@ -323,9 +328,13 @@ COMMANDS = ValueType(
 BOOLEAN = ValueType("true or false", parse_boolean)
 BEARER_TOKEN = ValueType("16 or more ASCII letters, digits and . _ ~ + / - =", parse_bearer_token)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
-LIST = ValueType("words with commas between", parse_list)
 HOSTS = ValueType(
     "names of hosts without scheme, port and path, with commas between", parse_hosts, "words with commas between"
+)
+LINK_HOSTS = ValueType(
+    "names of hosts without scheme, port, path and wildcards, with commas between",
+    parse_link_hosts,
+    "words with commas between",
 )
 ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", check_address)
 KEY_BINDINGS = ValueType(

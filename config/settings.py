@@ -25,7 +25,7 @@ from config.environment import (
     FRACTION,
     HOSTS,
     KEY_BINDINGS,
-    LIST,
+    LINK_HOSTS,
     PATH_PREFIX,
     REDIS_ADDRESS,
     TEXT,
@@ -159,7 +159,10 @@ THINKING_RETENTION_DAYS = env(
     "Days after which purge_thinking deletes stored thinking; empty keeps it.",
 )
 SAFE_LINK_HOSTS = env(
-    "SAFE_LINK_HOSTS", "sec.gov,www.sec.gov", LIST, "Hosts that links in answers may open without a confirmation page."
+    "SAFE_LINK_HOSTS",
+    "sec.gov,www.sec.gov",
+    LINK_HOSTS,
+    "Hosts that links in answers may open without a confirmation page.",
 )
 
 try:

@@ -72,6 +72,10 @@ def test_invalid_value_stops_every_entry_with_one_line(entry):
             ("ALLOWED_HOSTS", text, "names of hosts without scheme, port and path, with commas between")
             for text in ("https://chat.example.com", "chat.example.com:8443", "a.example b.example", "localhost,a/b")
         ),
+        *(
+            ("SAFE_LINK_HOSTS", text, "names of hosts without scheme, port, path and wildcards, with commas between")
+            for text in ("https://sec.gov", "*", "*.sec.gov", ".sec.gov", "sec.gov:443", "sec.gov,www.sec.gov/x")
+        ),
     ],
 )
 def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, name, value, allowed, capsys):
@@ -206,6 +210,12 @@ def test_one_variable_connects_a_model(read_settings, variables, key, base_url, 
 )
 def test_cookies_need_https_unless_the_site_is_local(read_settings, hosts, is_secure):
     assert read_settings(ALLOWED_HOSTS=hosts)["SESSION_COOKIE_SECURE"] is is_secure
+
+
+def test_hosts_of_links_are_read_as_links_have_them(read_settings):
+    found = read_settings(SAFE_LINK_HOSTS="SEC.gov, bücher.example, ::1")
+
+    assert found["SAFE_LINK_HOSTS"] == ["sec.gov", "xn--bcher-kva.example", "[::1]"]
 
 
 def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_settings):
