@@ -46,9 +46,17 @@ def test_pods_that_start_at_once_migrate_one_after_the_other():
     assert containers["migrate"]["args"] == ["manage", "prepare"]
 
 
+def test_any_password_of_the_database_serves_a_site_of_containers():
+    service = read("compose.site.yaml")["services"]["legible"]["environment"]
+
+    # In an address "/", "#" and "?" would end it there, and "%" begins an escape.
+    assert "POSTGRES_PASSWORD" not in service["DATABASE_URL"]
+    assert "POSTGRES_PASSWORD" in service["PGPASSWORD"]
+
+
 @pytest.mark.parametrize("name", ["compose.site.yaml", "helm-values.yaml", "Dockerfile"])
 def test_only_known_settings_are_set_and_no_secrets(name):
-    of_the_platform = {"PATH", "LEGIBLE_DATA", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+    of_the_platform = {"PATH", "PGPASSWORD", "LEGIBLE_DATA", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 
     assert names_set()[name] - of_the_platform - SETTINGS == set()
     assert {"SECRET_KEY", "CONTENT_KEYS", "OPENAI_API_KEY"} & names_set()[name] == set()
