@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from string import digits
 from typing import Final
 
@@ -319,7 +319,7 @@ def is_value_behind_name(name: str, value: str) -> bool:
 
 def find_nearby(text: str, start: int) -> Iterator[Span]:
     """Find a value in the sentence of its name, whatever words are between them."""
-    judged = lru_cache(maxsize=None)(judge_nearby)  # of this text alone: a word is near several names
+    judged = cache(judge_nearby)  # of this text alone: a word is near several names
     for name in _NEARBY_NAME.finditer(lower_case(text), start):
         around = _NEARBY.match(text, name.end())
         rest = text[name.end() : around.start("words")] if around else ""
