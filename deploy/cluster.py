@@ -53,7 +53,7 @@ http {{
   }}
   server {{
     listen 127.0.0.1:{port};
-    client_max_body_size 32m;
+    client_max_body_size 52m;
     location / {{
       proxy_pass http://legible;
       proxy_http_version 1.1;

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.cluster import NGINX_CONFIG
+
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 ENV_EXAMPLE = (DEPLOY.parent / ".env.example").read_text(encoding="utf-8")
 SETTINGS = set(re.findall(r"^([A-Z_]+)=", ENV_EXAMPLE, re.MULTILINE))
@@ -116,4 +118,5 @@ def test_proxies_let_the_largest_upload_pass_and_hide_the_metrics():
     caddy = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
 
     assert "max_size 52MB" in caddy
+    assert "client_max_body_size 52m;" in NGINX_CONFIG
     assert "respond /metrics 404" in caddy
