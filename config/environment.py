@@ -343,7 +343,11 @@ KEY_BINDINGS = ValueType(
     parse_key_bindings,
 )
 REDIS_ADDRESS = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
-DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
+DATABASE_URL = ValueType(
+    "sqlite:///… or postgres://…, with / # ? of a password written as %2F %23 %3F",
+    parse_database_url,
+    "sqlite:///… or postgres://…",
+)
 TIME_ZONE_NAME = ValueType("a name of the IANA database, such as Europe/Berlin or UTC", parse_time_zone)
 PATH_PREFIX = ValueType("empty, or a path such as /chat", parse_url_prefix)
 FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

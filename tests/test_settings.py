@@ -125,6 +125,18 @@ def test_error_never_prints_the_value_of_a_secret(read_settings, name, value, ca
     assert "hunter2" not in line
 
 
+@pytest.mark.parametrize("character", ["/", "#", "?"])
+def test_password_that_needs_an_escape_is_explained(read_settings, character, capsys):
+    with pytest.raises(SystemExit):
+        read_settings(DATABASE_URL=f"postgres://legible:hunter2{character}x@db/legible")
+    escape = f"%{ord(character):02X}"
+    assert escape in capsys.readouterr().err
+
+    found = read_settings(DATABASE_URL=f"postgres://legible:hunter2{escape}x@db/legible")
+
+    assert found["DATABASES"]["default"]["PASSWORD"] == f"hunter2{character}x"
+
+
 @pytest.mark.parametrize("name", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "MODEL_KEYS"])
 def test_own_secrets_are_bound_to_no_host(read_settings, name, capsys):
     with pytest.raises(SystemExit):
