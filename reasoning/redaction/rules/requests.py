@@ -90,7 +90,7 @@ TRIGGERS = (
         "call",
         wordset(
             "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
-            " encrypt cipher fernet wifi"
+            " encrypt cipher fernet wifi ftp basic crypt bcrypt argon hashpw checkpw btoa encode"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
@@ -198,21 +198,32 @@ RULES = (
         "call",
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|wifi)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?"
-        r"[(\[]?(?:\$?\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+        r"(?i)(?:(?:auth|basic|credentials?|login|connect|user|pdo|mysqli|wifi|ftp)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}"
+        r"[ ]?[(\[]?(?:\$?\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
         r"(?:b|Some\()?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",
         accept=is_call_argument,
     ),
     pattern_rule(
+        "password to hash or encode",
+        "call",
+        ('bcrypt.hash("{password}", 10)', 'bcrypt.hash(phrase, 10); btoa("sha256-k7a2b9")'),
+        # crypt('…', gen_salt('bf')) of PostgreSQL; btoa("user:…"), of which Basic credentials are made.
+        r"(?i)(?:(?:b?crypt(?:\.\w{1,20})?|argon2?\.\w{1,20}|hashpw|checkpw)\(b?[\"']"
+        r"|(?:btoa|b64encode)\(b?[\"'][\w.@\-]{1,64}:)(?P<value>[^\"'\s]{5,128}+)[\"']",
+        accept=is_mixed_value,
+    ),
+    pattern_rule(
         "IDENTIFIED BY",
-        "name login",
-        ("ALTER USER bob IDENTIFIED BY '{password}';", "Each row is identified by its id."),
-        # CREATE USER … IDENTIFIED BY '…' of SQL; ConvertTo-SecureString "…" of PowerShell.
-        r"(?i)(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by|to-securestring(?:[ ]-string)?)\s{1,4}"
-        r"N?[\"'](?P<value>[^\"'\n]{1,256}+)",
-        needs=r"[yYgG]\s{1,4}N?[\"']",
+        "name login user",
+        ("CREATE USER bob IDENTIFIED BY {password};", "Each user is identified by its id, user1 by k7a2b9."),
+        # CREATE USER … IDENTIFIED BY '…' of SQL, without quotes in Oracle's; ConvertTo-SecureString "…" of PowerShell.
+        r"(?i)(?P<user>user\s{1,4}\S{1,64}\s{1,4})?"
+        r"(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by(?:\s{1,4}values)?|to-securestring(?:[ ]-string)?)"
+        r"\s{1,4}(?:N?(?P<quote>[\"']))?(?P<value>(?(quote)[^\"'\n]{1,256}+|[^\s\"'<>,;]{5,128}+))",
+        accept=lambda found, value: found["quote"] or (found["user"] and is_mixed(value)),
+        needs=r"[dD]\s{1,4}(?:[bB][yY]|[wW][iI])|[sS](?:ecure)?[sS]tring",
     ),
     pattern_rule(
         "password file",
