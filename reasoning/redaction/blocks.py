@@ -27,7 +27,7 @@ BLOCK_START = re.compile(
 _PLACEHOLDER = r"(?<==<)redacted>\s|(?<=\"<)redacted>\"|(?<='<)redacted>'|(?<=`<)redacted>`"
 BLOCK_HINT = re.compile(rf"-----BEGIN|PuTTY-User-Key-File-|<(?!{_PLACEHOLDER})(?i:REDACTED)(?=[\s>]|\Z)")
 OPEN_BLOCK_START = re.compile(
-    r"-----BEGIN (?:[A-Z0-9 ]{0,56}|OpenVPN[A-Za-z0-9 ]{0,14})-{0,5}|PuTTY-User-Key-File-\d?"
+    r"-----BEGIN (?:[A-Z0-9 ]{0,56}|O[A-Za-z0-9 ]{0,20})-{0,5}|PuTTY-User-Key-File-\d?"
     r"|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
     rf"|-----BEGIN {_PUBLIC}-----(?:{_NEW_LINE}(?:Version|Comment):[\w ./():-]{{0,81}}+){{0,3}}+"
     rf"(?:{_NEW_LINE}(?:[A-Za-z0-9+/]{{1,76}}+={{0,2}}|=[A-Za-z0-9+/]{{0,4}})?){{0,50}}+"
