@@ -160,6 +160,17 @@ RULES = (
         needs=r"[-/][rR]?[pP]",
     ),
     pattern_rule(
+        "secrets of WordPress",
+        "set",
+        (
+            "define('AUTH_KEY', '{}');\t:Xa>l0 ,mb|B9Xu^]G+Mtz;=$v*7hVq4f-N(K",
+            "define('AUTH_KEY', 'put your unique phrase here');",
+        ),
+        r"define\([ ]{0,2}'(?:DB_PASSWORD|(?:(?:SECURE_)?AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT))',"
+        r"[ ]{1,8}'(?P<value>[^'\n]{5,128}+)'",
+        accept=is_mixed_value,
+    ),
+    pattern_rule(
         "set command",
         "set",
         ("set -x DB_PASS {password}", "set token limits to 4096"),

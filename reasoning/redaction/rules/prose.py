@@ -474,7 +474,7 @@ RULES: Final = (
     pattern_rule(
         "user / password",
         "user",
-        ("Use joe / {password} for the test system.", "Use ubuntu / debian12 or admin / staff."),
+        ("Use joe / {} for the test system.\tVelvet7064", "Use ubuntu / debian12 or admin / staff."),
         r"(?<![\w/.\-])(?i:(?P<labelled>(?:user(?:name)?|account|benutzer(?:name)?)[:=][ ][\w.@\-]{2,64})"
         r"|(?P<known>admin|administrator|root)"
         r"|(?:use|try|user|account|nutze|nimm|verwende|benutze)[ ][\"'`*]{0,3}[a-z][a-z.@\-]{1,64})"
