@@ -81,6 +81,7 @@ _DOTTED_PATH = re.compile(r"[a-z_][A-Za-z_]*(?:\.(?:[A-Za-z_]\w{0,40}|\d{1,3})){
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
+_NEXT_LISTED = re.compile(r"([\"']),\s{0,40}\1(?P<value>[^\"'\n]{3,256}+)(?=\1\s{0,40}[,\]])")
 _TEMPLATE_END = re.compile(r"[\w |]{0,80}\}")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
@@ -118,6 +119,16 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
             if span:
                 start = max(start, span.end)
                 yield span
+                if "[" in lead["open"]:
+                    yield from find_listed(text, span.end)
+
+
+def find_listed(text: str, start: int) -> Iterator[Span]:
+    """Find the other values of a list, whose first one is a secret that ends at ``start``."""
+    while listed := _NEXT_LISTED.match(text, start):
+        start = listed.end("value")
+        if not is_harmless(listed["value"]) and not is_word(listed["value"]):
+            yield Span(*listed.span("value"))
 
 
 def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
@@ -212,7 +223,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     ):
         return False
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_named = " " not in value and (behind_name[0] in "\"'" or name.isupper())
+        is_named = " " not in value and (behind_name[0] in "\"']" or name.isupper())
         is_key = _NEXT_KEY.match(lead.string, lead.end() + len(value)) is not None
         return is_named and bool(quoted) and not (is_key or value.islower()) and is_secret_in_prose(name, value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
@@ -515,6 +526,14 @@ RULES = (
         r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})",
         accept=is_labelled_secret,
         needs="{",
+    ),
+    pattern_rule(
+        "default of an option",
+        "name",
+        ('parser.add_argument("--password", "-p", default="{password}")', 'add_argument("--password", default="")'),
+        r"--(?P<name>[A-Za-z][\w\-]{1,40})[\"'][^\n()]{0,80}?[ ]default=[\"'](?P<value>[^\"'\n]{2,256})",
+        accept=is_labelled_secret,
+        needs="default=",
     ),
     pattern_rule(
         "changed value",
