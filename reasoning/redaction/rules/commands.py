@@ -19,7 +19,7 @@ from reasoning.redaction.values import (
 
 def is_no_number(found: re.Match[str], _value: str) -> bool:
     """True for what is no port and no version."""
-    return not is_number_like(found["value"])
+    return not is_number_like(found["value"]) or (found["value"].isdigit() and len(found["value"]) > 5)
 
 
 _ASKING_CLIENT = re.compile(r"(?:mysql|mariadb|psql|pg_)\w*(?: [^\n|;&]{0,80})?\Z")
@@ -88,7 +88,8 @@ RULES = (
         "command with a password",
         "flag command",
         ("zip -P {password} out.zip a.txt", "zip -r out.zip dir | mysql -u root -p shop | openssl rand -hex 32"),
-        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p|openssl\b[^\n|]{0,160}?[ ]-(?:[kK]|hmac)[ ]"
+        r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p"
+        r"|openssl\b[^\n|]{0,160}?[ ]-(?:[kK][ ]|hmac[ ]|pass(?:in|out)?[ ]pass:)"
         r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}(?:community|[^\n|]{0,80}?-[cAX]))[ ]{1,4}"
         r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
         r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login|user(?:add|mod))\b[^\n|]{0,160}?[ \t]"
@@ -100,8 +101,8 @@ RULES = (
         "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
-        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin)",
-        accept=is_no_number,
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|(?P<encoded>base64(?! --?[dD])))",
+        accept=lambda found, value: is_mixed(value) if found["encoded"] else is_no_number(found, value),
         needs=r"[|>]",
     ),
     pattern_rule(
@@ -114,10 +115,11 @@ RULES = (
     ),
     pattern_rule(
         "configuration of Redis",
-        "command",
-        ("requirepass {password}", "requirepass is empty by default"),
-        r"(?<!\S)(?:requirepass|masterauth)[ ][\"']?(?P<value>[^\s\"']{4,128}+)",
-        accept=lambda _found, value: not value.isalpha(),
+        "command name",
+        ("127.0.0.1:6379> AUTH {password}", "requirepass is empty by default, AUTH CRAM-MD5 and OAuth2 are of mail"),
+        r"(?<!\S)(?:requirepass|masterauth|(?P<auth>AUTH)(?:[ ]default)?)[ ][\"']?(?P<value>[^\s\"']{4,128}+)",
+        accept=lambda found, value: is_mixed(value) and not value.isupper() if found["auth"] else not value.isalpha(),
+        needs=r"requirepass|masterauth|AUTH",
     ),
     pattern_rule(
         "user of Redis",
