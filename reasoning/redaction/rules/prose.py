@@ -29,6 +29,7 @@ from reasoning.redaction.values import (
     continues_sentence,
     is_address,
     is_mixed,
+    is_mixed_value,
     is_number_like,
     is_on_next_line,
     is_public_beside,
@@ -86,8 +87,8 @@ _IS_VALUE = re.compile(  # "… for bob is …"
     rf"|set[ ]to|currently|simply|just|as[ ]follows|the[ ]following|called))?[ ]?:?"
     rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
-_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
-    rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}"
+_THEN_VALUE = re.compile(  # "use the password …", "root's password …", or in columns
+    rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?(?:\s{{1,4}}|[ ]{{5,40}}(?=\S{{3,256}}+(?! )))"
     r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)(?![\"']\s{0,2}:)"
 )
 # A code of a door or a login; others (status, postal, industry) are public.
@@ -512,6 +513,19 @@ RULES: Final = (
                 or (classify(found["name"]) is KeyKind.SECRET and (_COMPOUND.search(found["name"]) or is_chosen(value)))
             )
         ),
+    ),
+    pattern_rule(
+        "changed password",
+        "name",
+        ("I changed my pw from {password} to another.", "Passwort auf web01 ändern; password from postgres to vault"),
+        r"(?i)(?<![\w\-])(?:pass(?:w(?:or)?[dt]|phrase|code)|pwd?|kennwort)[ ](?:"
+        r"(?:(?:was[ ]|has[ ]been[ ])?(?:changed|reset|updated|rotated)[ ])?from[ ](?=\S{5,128}[ ]to[ ])"
+        r"|von[ ](?=[^\s\[]{5,128}[ ](?:auf|zu)[ ])"
+        r"|(?:von[ ]\S{1,128}[ ])?(?:auf|zu)[ ](?=\S{5,128}[ ](?:geändert|gesetzt|zurückgesetzt|aktualisiert)))"
+        r"[\"'`„“]?(?P<value>[^\s\"'`“”<>]{5,128}+)",
+        accept=is_mixed_value,
+        strip=True,
+        needs=r" (?:from|von|auf|zu) ",
     ),
     pattern_rule(
         "two names and two values",
