@@ -79,7 +79,8 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     "password passwd passphrase passcode pwd psw pw secret credential cred creds apikey authorization auth bearer"
     " cookie jwt csrf xsrf csrftoken otp totp mnemonic privatekey accesskey secretkey masterkey authtoken"
     " accesstoken refreshtoken sessionid sessid phpsessid jsessionid zugriffsschlüssel zugangsschlüssel"
-    " geheimschlüssel zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
+    " geheimschlüssel lizenzschlüssel produktschlüssel aktivierungsschlüssel wiederherstellungsschlüssel"
+    " zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
     " sas hmackey pat psk masterauth puk jeton"
 )
 _SECRET_ENDINGS = tuple(
