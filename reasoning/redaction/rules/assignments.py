@@ -119,12 +119,12 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
             if span:
                 start = max(start, span.end)
                 yield span
-                if "[" in lead["open"]:
+                if "[" in lead["open"] and PASSWORD_NAME.search(lead["name"]):
                     yield from find_listed(text, span.end)
 
 
 def find_listed(text: str, start: int) -> Iterator[Span]:
-    """Find the other values of a list, whose first one is a secret that ends at ``start``."""
+    """Find the other values of a list, whose first one is a password that ends at ``start``."""
     while listed := _NEXT_LISTED.match(text, start):
         start = listed.end("value")
         if not is_harmless(listed["value"]) and not is_word(listed["value"]):

@@ -102,7 +102,9 @@ RULES = (
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|(?P<encoded>base64(?! --?[dD])))",
-        accept=lambda found, value: is_mixed(value) if found["encoded"] else is_no_number(found, value),
+        accept=lambda found, value: (
+            is_mixed(value) and value[0] != "$" if found["encoded"] else is_no_number(found, value)
+        ),
         needs=r"[|>]",
     ),
     pattern_rule(
