@@ -102,8 +102,6 @@ class ResponsesDecoder(ResponseDecoder):
         self._call_count = 0
         self._items_bytes = 0
         self._is_incomplete = False  # a message, by its own status
-        self._has_begun = False
-        self._ends_in_done_item = False  # the stream so far, in one that may be its last
         self._ended_ids: set[str] = set()  # of responses whose final event came
         self._readers: Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[RawDelta]]] = {
             **dict.fromkeys(_TEXT_FIELDS, self._read_text),
@@ -123,17 +121,11 @@ class ResponsesDecoder(ResponseDecoder):
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the items of a response whose final event never came, and the token counts of one that failed."""
-        # OpenRouter may close a stream behind its last item (seen 2026-09): what that item answers or calls is whole.
-        if self._has_begun and self._ends_in_done_item and not self.ended:
-            return (*self.read_end_mark(), *super().finish())
         return (*self._release_items(), *super().finish())
 
     def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
         """Yield what an event holds."""
         kind = string_in(event, "type")
-        self._has_begun = self._has_begun or kind == "response.created"
-        if kind.startswith("response."):
-            self._ends_in_done_item = kind == "response.output_item.done" and is_whole_answer(event.get("item"))
         if reader := self._readers.get(kind):
             yield from reader(kind, event)
         elif kind in _FINAL_EVENTS:
@@ -552,13 +544,6 @@ class MessageTexts:
         """Return the newest unfinished message at this index, or at none."""
         open_ones = [one for one in self._messages if not one.is_done] if self._trusts_index else []
         return next((one for one in reversed(open_ones) if one.index == index or _NO_INDEX in (one.index, index)), None)
-
-
-def is_whole_answer(item: Any) -> bool:
-    """Say whether a finished item can be the last of a response: a call, or a message that announces nothing."""
-    if not isinstance(item, dict) or item.get("status") == "incomplete":
-        return False
-    return item.get("type") == "function_call" or (item.get("type") == "message" and item.get("phase") != "commentary")
 
 
 def index_of(event: Mapping[str, Any]) -> int:

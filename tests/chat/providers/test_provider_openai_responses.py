@@ -519,24 +519,6 @@ def test_arguments_behind_their_final_event_add_nothing():
     assert [call["function"]["arguments"] for call in calls] == ['{"q": 1}']
 
 
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        (MESSAGE, "stop"),
-        (MESSAGE | {"phase": "commentary"}, None),
-        (MESSAGE | {"status": "incomplete"}, None),
-        ({"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}, "tool_calls"),
-        ({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}, None),
-    ],
-)
-def test_last_item_ends_a_response_without_a_final_event(item, reason):
-    deltas = decoded(
-        {"type": "response.created"}, {"type": "response.output_item.done", "output_index": 0, "item": item}
-    )
-
-    assert [delta.finish_reason for delta in deltas if isinstance(delta, RawEnd)] == ([reason] if reason else [])
-
-
 def test_end_mark_ends_a_response():
     decoder = ResponsesDecoder()
     decoder.feed(json.dumps({"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}).encode())
