@@ -495,7 +495,7 @@ def find_personal_cells(text: str, start: int) -> Iterator[Span]:
         heading = _HEADING.fullmatch(name)
         return (heading and heading.lastgroup) or ""
 
-    def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
+    def is_personal(value: str, kind: str, _delimiter: str) -> bool:
         return not is_public(value, kind) and _CELLS[kind].fullmatch(value) is not None
 
     return (Span(*found) for found in find_in_tables(text, start, kind_of_column, is_personal))

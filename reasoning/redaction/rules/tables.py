@@ -1,4 +1,7 @@
-"""Private values in tables: Markdown, CSV, INSERT statements. The heading of a column says what is in its cells."""
+"""Private values in tables: Markdown, CSV, aligned columns, INSERT statements.
+
+The heading of a column says what is in its cells.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,19 @@ _MAX_COLUMNS = 32
 
 # A cell in quotes may contain the delimiter.
 _CELL = {char: re.compile(rf'(?:\A|(?<=[{char}]))([ ]*"[^"]*"[ ]*(?=[{char}]|\Z)|[^{char}]*)') for char in "|\t;,"}
+_BLANKS = "  "  # between columns that are aligned
+_CELL[_BLANKS] = re.compile(r"([^ ]++(?: [^ ]++)*+)")
 
 Cell = tuple[int, str]  # place in the line, text
 
 
 def find_in_tables(
-    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[[str, str, str], bool]
 ) -> Iterator[tuple[int, int, str]]:
     """Find the private values of columns by their headings, and yield them with the kind of the column, "" for none.
 
-    ``is_private(value, kind, is_framed=…)`` judges a cell; a Markdown table is framed, for an INSERT it is None. The
-    heading may be held only from that name on, so columns are counted from the right.
+    ``is_private(value, kind, delimiter)`` judges a cell; the delimiter of an INSERT is "(". The heading may be held
+    only from that name on, so columns are counted from the right.
     """
     columns: dict[int, str] = {}
     delimiter = ""
@@ -54,6 +59,8 @@ def find_in_tables(
         # Clients of databases draw a line below the last row, too.
         is_first = not (columns and delimiter)
         is_heading = is_first and own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
+        if own_delimiter == _BLANKS and not delimiter and not text[start].isupper():
+            columns = {}  # the last word of a sentence is no heading of aligned columns
         # Where a line of one name is followed by one that names columns, it was no heading.
         is_row = own_delimiter and delimiter in ("", own_delimiter) and not (is_heading or (named and len(cells) > 1))
         if columns and is_row:
@@ -61,7 +68,7 @@ def find_in_tables(
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
                 value = cell.strip(_CELL_MARKUP)
-                if value and is_private(value, kind, is_framed=delimiter == "|"):
+                if value and is_private(value, kind, delimiter):
                     first = line.start() + place + cell.index(value)
                     yield first, first + len(value), kind
         else:
@@ -73,7 +80,7 @@ def find_in_tables(
 
 
 def find_in_inserts(
-    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+    text: str, start: int, kind_of_column: Callable[[str], str], is_private: Callable[[str, str, str], bool]
 ) -> Iterator[tuple[int, int, str]]:
     for found in _INSERT.finditer(text, start):
         names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
@@ -83,7 +90,7 @@ def find_in_inserts(
             for kind, (first, end) in zip(kinds, reversed(values), strict=False):
                 value = text[first:end]
                 is_call = text.startswith("(", end)
-                if kind and value and not is_call and is_private(value, kind, is_framed=None):
+                if kind and value and not is_call and is_private(value, kind, "("):
                     yield first, end, kind
 
 
@@ -91,7 +98,7 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
     """Return the cells of a line, the last first, and their delimiter."""
     bare = line.strip()
     start = line.find(bare)
-    delimiter = next((char for char in "|\t;," if char in bare), "")
+    delimiter = next((each for each in ("|", "\t", ";", ",", _BLANKS) if each in bare), "")
     if not delimiter:
         return [(0, line)], ""
     cells = [(start + cell.start(), cell[1]) for cell in islice(_CELL[delimiter].finditer(bare), _MAX_COLUMNS)]
@@ -126,11 +133,15 @@ def find_secret_cells(text: str, start: int) -> Iterator[Span]:
     return (Span(first, end) for first, end, _kind in find_in_tables(text, start, kind_of_column, is_secret_cell))
 
 
-def is_secret_cell(value: str, kind: str, *, is_framed: bool | None) -> bool:
+def is_secret_cell(value: str, kind: str, delimiter: str) -> bool:
     if is_harmless(value):
         return False
-    if is_framed is None:
+    if delimiter == "(":
         return kind != KeyKind.WEAK
+    # Programs align names of secrets, tokens and keys, hardly ever values.
+    if delimiter == _BLANKS and kind != "password":
+        return False
+    is_framed = delimiter == "|"
     if " " in value or "[redacted" in value:
         return False
     if kind == "digits" and value.isdigit():
@@ -172,8 +183,11 @@ def table_window(words: int) -> re.Pattern[str]:
           (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
         | \s?\)\s{{0,4}}+{INSERT_WINDOW}
         | [ \t]{{0,40}}+
-          (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS}
-            | \r?\n[^\n,;\t|]{{0,60}}+(?:[,;\t][^\n]{{0,400}}+{_ROWS})?+)  # the last column
+          (?:\|[^\n]{{0,400}}+{_ROWS}
+            | (?<=[ ]{{2}})[A-Za-z\#][\w.\-\#°]{{0,24}}+(?:[ ]{{1,40}}+[\w.\-\#°()]{{1,24}}+){{0,20}}+[ ]*+{_ROWS}
+            | (?=\n[ \t|:\-]{{3}}){_ROWS}
+            | \r?\n(?:[^\n,;\t| ]{{1,40}}+[ ]{{2}}[^\n]{{0,400}}+{_ROWS}
+              | [^\n,;\t|]{{0,60}}+(?:[,;\t][^\n]{{0,400}}+{_ROWS})?+))  # the last column
         )?+"""
     )
 
