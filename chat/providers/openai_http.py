@@ -37,8 +37,8 @@ _NAMING = (404, 500, 501)
 # A word of many failures, so that it names the parameter in these phrases only.
 _ABOUT_STREAM = re.compile(
     rb"param\W{1,8}stream\b|verified to stream\b"
-    rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}(?:unsupported|disabled|not (?:\w+ )?(?:support|allow|enabl|availab))"
-    rb"|(?:unsupported|not (?:\w+ )?(?:support|allow|implement)\w*|cannot|can't)[^.\n]{0,40}\bstream(?:ing)?\b",
+    rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}(?:unsupported|disabled|(?:not|n't) (?:\w+ )?(?:support|allow|enabl|availab))"
+    rb"|(?:unsupported|(?:not|n't) (?:\w+ )?(?:support|allow|implement)\w*|cannot|can't)[^.\n]{0,40}\bstream(?:ing)?\b",
     re.IGNORECASE,
 )
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)

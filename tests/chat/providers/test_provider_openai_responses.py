@@ -187,6 +187,7 @@ async def test_only_a_parameter_that_changes_no_answer_is_left_out(parameter, tr
         {"message": "Provider returned error", "metadata": {"raw": '{"error": {"param": "stream"}}'}},
         {"message": "Streaming is not supported for this model."},
         {"message": "This model does not support streaming."},
+        {"message": "This model doesn't support tool use in streaming mode."},
     ],
 )
 async def test_answer_that_may_not_be_streamed_is_asked_for_whole(adapter, said):
