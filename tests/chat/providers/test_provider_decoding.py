@@ -114,11 +114,11 @@ def test_list_of_parts_becomes_thinking_and_content_in_order(thought):
     ]
 
 
-@pytest.mark.spec("003 precedence")
 def test_refusal_among_the_parts_is_content():
     assert decoded(chunk({"content": [{"type": "refusal", "refusal": "No."}]})) == [RawFields({"content": "No."})]
 
 
+@pytest.mark.spec("003 precedence")
 def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
     parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]
 
