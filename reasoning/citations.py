@@ -428,7 +428,8 @@ def splits_word(passage: str, at: int) -> bool:
         return False
     before, after = passage[at - 1], passage[at]
     if before.isalnum() and after.isalnum():
-        return not _UNSPACED.match(before) and not _UNSPACED.match(after)
+        is_in_number = before.isnumeric() and after.isnumeric()  # 5|亿, 五|十
+        return is_in_number or not (_UNSPACED.match(before) or _UNSPACED.match(after))
     if after in ".," and before.isdigit():
         return passage[at + 1 : at + 2].isdigit()
     return before in ".," and after.isdigit() and passage[at - 2 : at - 1].isdigit()
