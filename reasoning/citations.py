@@ -33,7 +33,7 @@ _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
 _ATTRIBUTION = re.compile(r"\s*(?:[-–—]|\()?\s*\[\d|\s*[–—]\s*\S")
 _BACKTICKS = re.compile(r"`+")
 # What closes a quotation, by its opening mark: each language has its own, and models write a plain one after „.
-CLOSING_QUOTES = {"“": "”", "„": '“”"', "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
+_CLOSING_QUOTES = {"“": "”", "„": '“”"', "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
 QUOTE_MARK = re.compile('["“”„«»「」『』]')
 
 _ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
@@ -330,7 +330,7 @@ def read_block(lines: Sequence[str]) -> AnswerBlock:
     while len(quoted) > 1 and _ATTRIBUTION.match(quoted[-1]):
         quoted.pop()
     words = without_markers(" ".join(quoted)).strip()
-    if len(words) > 1 and words[-1] in CLOSING_QUOTES.get(words[0], "") and not QUOTE_MARK.search(words[1:-1]):
+    if len(words) > 1 and words[-1] in _CLOSING_QUOTES.get(words[0], "") and not QUOTE_MARK.search(words[1:-1]):
         words = words[1:-1].strip()
     return AnswerBlock(find_markers(text), [(0, words)] if has_words(words) else [])
 
@@ -339,15 +339,24 @@ def find_markers(text: str) -> list[tuple[int, list[int]]]:
     return [(found.start(), [int(ref) for ref in _REF.findall(found[0])]) for found in _MARKERS.finditer(text)]
 
 
+def closing_marks(text: str, at: int) -> str:
+    """Return what closes the quotation that the mark at this place opens; empty where it opens none.
+
+    It opens none in ``12" pipe`` and ``Home » Legal``.
+    """
+    is_inch = text[at] == '"' and at > 0 and text[at - 1].isdigit()
+    is_arrow = text[at] == "»" and text[at + 1 : at + 2].isspace()
+    return "" if is_inch or is_arrow else _CLOSING_QUOTES.get(text[at], "")
+
+
 def find_quotations(text: str) -> Iterator[tuple[int, str]]:
     """Yield what is between quotation marks. Marks inside other marks belong to the words quoted."""
     start, closing = 0, ""
     for found in QUOTE_MARK.finditer(text):
-        mark, at = found[0], found.start()
+        at = found.start()
         if not closing:
-            is_inch = mark == '"' and at > 0 and text[at - 1].isdigit()
-            start, closing = at, "" if is_inch else CLOSING_QUOTES.get(mark, "")
-        elif mark in closing:
+            start, closing = at, closing_marks(text, at)
+        elif found[0] in closing:
             words = without_markers(text[start + 1 : at])
             if has_words(words):
                 yield start, words

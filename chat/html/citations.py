@@ -24,7 +24,7 @@ from lxml.html import HtmlElement
 from chat.html import marks
 from chat.html.links import check_url, link_target
 from chat.html.postprocess import REL, E, append_text, parse_fragment, serialize, text_of
-from reasoning.citations import CLOSING_QUOTES, QUOTE_MARK, Citation, Source
+from reasoning.citations import QUOTE_MARK, Citation, Source, closing_marks
 
 Node: TypeAlias = str | HtmlElement
 
@@ -199,12 +199,11 @@ class AnswerMarking:
         opening: tuple[int, int, str] | None = None
         for index, node in enumerate(nodes):
             for match in QUOTE_MARK.finditer(node) if isinstance(node, str) else ():
-                at, mark = match.start(), match[0]
+                at = match.start()
                 if opening is None:
-                    # As in 12" pipe.
-                    is_inch = mark == '"' and at > 0 and node[at - 1].isdigit()
-                    opening = (index, at, mark) if mark in CLOSING_QUOTES and not is_inch else None
-                elif mark in CLOSING_QUOTES[opening[2]]:
+                    closing = closing_marks(node, at)
+                    opening = (index, at, closing) if closing else None
+                elif match[0] in opening[2]:
                     words = nodes_between(nodes, (opening[0], opening[1] + 1), (index, at))
                     # The check reads code as nobody's words.
                     texts = (

@@ -142,6 +142,10 @@ def test_quotation_belongs_to_the_marker_after_it(marks):
     assert cited(f"See [2]. It said {marks[0]}{quote}{marks[1]} [1].") == [(2, None, None), (1, quote, True)]
 
 
+def test_mark_between_words_opens_no_quotation():
+    assert cited('See Home » Legal, a 12" pipe and «The ratio was 1.31» [1].') == [(1, "The ratio was 1.31", True)]
+
+
 def test_quotation_without_marker_after_it_belongs_to_the_last_before():
     assert cited('As [2] and [1] say, "The ratio was 1.31".') == [(2, None, None), (1, "The ratio was 1.31", True)]
 

@@ -117,6 +117,12 @@ class TestQuotations:
 
         assert html == f'<p>It says <q data-verified="true">a further outage</q>\u00a0{LINK.format(1)}.</p>'
 
+    def test_mark_between_words_opens_no_quotation(self):
+        html = answer("See Home » Legal, a 12″ pipe and «a further outage» [1].", self.FOUND)
+
+        assert html.count("<q ") == 1
+        assert 'and <q data-verified="true">a further outage</q>' in html
+
     def test_failed_quotation_marks_its_source_link(self):
         html = answer("It says “no outage” [1]. Also [1].", self.FOUND)
 
