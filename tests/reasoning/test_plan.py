@@ -214,6 +214,17 @@ def test_disabled_reasoning_asks_for_none_and_still_sends_items():
     assert "reasoning_effort" not in plan(turn(end=None), to=replace(CHAT, dialect="openai"), by=off).body
 
 
+@pytest.mark.spec("001 BR-006")
+@pytest.mark.parametrize(
+    ("model", "switches_off"),
+    [("Qwen/Qwen3-8B", True), ("Qwen/Qwen3-4B-Thinking-2507", False), ("Qwen/QwQ-32B", False)],
+)
+def test_model_that_always_reasons_is_not_switched_off(model, switches_off):
+    made = plan(turn(end=None), to=replace(CHAT, dialect="vllm", model=model), by=ReasoningSettings(enabled=False))
+
+    assert made.switches_off is switches_off
+
+
 # What services insist on
 
 

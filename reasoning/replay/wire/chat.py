@@ -47,7 +47,7 @@ _FIELDS = {
 _CALL_KEYS = frozenset({"call_id", "id", "type", "index"})
 _JOINED = ("text", "summary", "data")
 _MESSAGE_KEYS = frozenset({"role", "tool_calls"})
-_ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
+_ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1|qwq)")  # models that can't be switched off
 _SWITCH_VALUES = ("none", "medium")  # efforts that mean no more than off and on
 
 
