@@ -100,7 +100,7 @@ class RetryPolicy:
 
     Each remedy changes the next request; compaction and waiting are tried at most twice, or for minutes while a model
     is being loaded. That applies to each request of a turn, since one that failed has produced nothing. After the first
-    piece of an answer a failure ends the turn: what a service accepted is never requested again.
+    piece of an answer a failure ends the turn: what a service has answered is never requested again.
     """
 
     _overflows: int = 0
