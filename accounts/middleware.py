@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, cast
+from urllib.parse import quote_plus
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -18,6 +19,7 @@ from accounts.forms import SignInForm
 from accounts.views import HtmxHttpRequest
 
 LONG_TEXTS = ("text", "system_prompt", "instructions", "note")  # fields of plain forms that take long to write again
+MAX_UNSENT_BYTES = 48 * 1024  # of a text as a form has it: without a session config.connections accepts 64 KB
 
 
 class LanguageMiddleware(LocaleMiddleware):
@@ -47,6 +49,7 @@ class SignInMiddleware(LoginRequiredMiddleware):
                 "form": SignInForm(request),
                 "next": page,
                 "unsent": unsent,
+                "unsent_is_too_long": len(quote_plus(unsent)) > MAX_UNSENT_BYTES,
                 "signup_enabled": settings.SIGNUP_ENABLED,
             }
             return render(request, "accounts/login.html", shown, status=401)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -12,11 +13,13 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
+from lxml.html import fromstring
 
 from accounts import forms
 from accounts.access import attempts
 from accounts.access.attempts import AttemptLimit, fallback_cache
 from accounts.models import User
+from config.connections import MAX_ANONYMOUS_BYTES
 from tests.factories import PASSWORD, client_of
 
 SIGN_IN = "/accounts/login/"
@@ -201,6 +204,20 @@ def test_text_of_a_form_without_a_session_survives_the_sign_in(client, alice, ad
     assert 'href="http://testserver/prompts/"' in signed_in.text
     assert user_id(client) == str(alice.pk)
     assert text not in str(dict(client.session))
+
+
+@pytest.mark.parametrize(("characters", "is_carried"), [(8_000, True), (20_000, False)])
+def test_text_that_the_sign_in_cannot_carry_is_to_be_copied_before(client, db, characters, is_carried):
+    text = "ä" * characters  # six bytes each in a form
+
+    answer = client.post(f"/chats/{uuid4()}/messages/", {"text": text})
+    [form] = fromstring(answer.text).xpath("//form[.//textarea]")
+
+    assert form.get_element_by_id("unsent").text == text
+    assert ("unsent" in dict(form.form_values())) == is_carried
+    assert ("copy it before you sign in" in answer.text) != is_carried
+    # Without a session the server accepts no more.
+    assert len(urlencode(form.form_values())) < MAX_ANONYMOUS_BYTES
 
 
 def test_form_without_a_session_leads_back_to_its_page(client, alice):
