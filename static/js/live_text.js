@@ -232,7 +232,7 @@ export const holdPosition = () => {
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { target } = detail;
-  if (target.id !== "earlier") return;
+  if (target.id !== "earlier" || !detail.shouldSwap) return;
   const card = target.nextElementSibling;
   const top = card.getBoundingClientRect().top;
   const hadFocus = target.contains(document.activeElement);

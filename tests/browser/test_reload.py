@@ -345,6 +345,27 @@ def test_reload_and_the_way_back_show_a_message_that_was_loaded_later(visit, off
     assert abs(top_when_still(question) - top) <= 8
 
 
+@pytest.mark.slow
+def test_earlier_messages_that_could_not_be_loaded_move_nothing_later(visit, offline):
+    demo = visit(offline)
+    address = long_conversation(offline, 30)
+    demo.open(address)
+    demo.watch.expected += ["503", "htmx:responseError"]
+    demo.page.route("**/messages/?before=*", lambda route: route.fulfill(status=503, body="busy"))
+    demo.page.get_by_role("link", name="Load earlier messages").click()
+    expect(demo.page.locator("#connection")).to_be_visible()
+
+    question = demo.page.get_by_text("Question number 20?", exact=True)
+    question.evaluate("element => element.scrollIntoView({ block: 'center' })")
+    top = top_when_still(question)
+    demo.page.get_by_role("link", name="Edit question 20").click()
+
+    edited = demo.page.get_by_role("textbox", name="Edit question")
+    expect(edited).to_be_in_viewport()
+    assert abs(top_when_still(edited) - top) <= 48
+    assert demo.page.url.endswith(address)
+
+
 def top_when_still(element: Locator) -> float:
     """Return where an element is in the window, once it has not moved for ten frames."""
     return float(
