@@ -111,6 +111,19 @@ def test_refused_message_is_shown_with_its_text(alice, settings):
     assert "far too long" in html
 
 
+@pytest.mark.django_db(transaction=True)
+def test_page_of_a_running_answer_loads_again_unless_it_has_a_text_to_lose(client, alice, settings):
+    settings.MESSAGE_MAX_CHARS = 10
+    turn = open_turn(make_conversation(owner=alice).pk, text="Why?")
+    address = turn.conversation.get_absolute_url()
+
+    plain, still = get(client, alice, address), get(client, alice, f"{address}?still=1")
+    refused = client.post(f"{address}messages/", {"text": "far too long"}).text
+
+    assert [page.count('http-equiv="refresh"') for page in (plain, still, refused)] == [1, 0, 0]
+    assert ">far too long</textarea>" in refused
+
+
 def test_policy_allows_nothing_inline_and_nothing_foreign(alice):
     conversation = make_conversation(owner=alice)
     make_answer(conversation)
