@@ -227,8 +227,7 @@ export const holdPosition = () => {
   return () => returnTo(place);
 };
 
-// Earlier messages are inserted above: keep the place, and the focus near where it was. The address names them too, so
-// that a reload and the way back to the page bring what is read.
+// Earlier messages are inserted above: keep the place, and the focus near where it was.
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { target } = detail;
@@ -236,29 +235,27 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const card = target.nextElementSibling;
   const top = card.getBoundingClientRect().top;
   const hadFocus = target.contains(document.activeElement);
-  const { search } = target.querySelector("a");
   card.tabIndex = -1;
   document.addEventListener("htmx:afterSwap", () => { // before the browser paints
     scrollBy({ top: card.getBoundingClientRect().top - top, behavior: "instant" });
     if (hadFocus) (document.querySelector("#earlier a") ?? card).focus({ preventScroll: true });
-    history.replaceState(history.state, "", search + location.hash);
   }, { once: true });
 });
 
 // A reload, and the way back to the page, show what was read. The browser remembers a distance from the top, and the
 // cards above have other heights until they come into sight. An address with a fragment names its place itself.
 
-const placeKey = () => `legible:place:${location.pathname}${location.search}`;
+const placeKey = `legible:place:${location.pathname}${location.search}`;
 const [navigation] = performance.getEntriesByType("navigation");
 const isSame = navigation?.type !== "navigate" && !location.hash;
-const storedPlace = isSame ? JSON.parse(sessionStorage.getItem(placeKey())) : null;
-sessionStorage.removeItem(placeKey());
+const storedPlace = isSame ? JSON.parse(sessionStorage.getItem(placeKey)) : null;
+sessionStorage.removeItem(placeKey);
 
 if (!location.hash) {
   history.scrollRestoration = "manual";
   addEventListener("pagehide", () => {
     const isAtEnd = isFollowing || distanceToEnd() <= EDGE_PX;
-    sessionStorage.setItem(placeKey(), JSON.stringify(isAtEnd ? null : placeRead()));
+    sessionStorage.setItem(placeKey, JSON.stringify(isAtEnd ? null : placeRead()));
   });
 }
 

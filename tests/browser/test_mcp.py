@@ -26,7 +26,7 @@ def test_staff_allow_a_tool_and_its_question_is_answered_on_the_card(visit, serv
     sam.page.get_by_label("Command").select_option("peer")
     sam.page.get_by_role("button", name="Save and continue editing").click()
     sam.page.get_by_role("button", name="List tools").click()
-    expect(sam.page.get_by_text("12 tools, 11 of them to be looked at")).to_be_visible()
+    expect(sam.page.get_by_text("14 tools, 13 of them to be looked at")).to_be_visible()
     photograph(sam.page, "mcp-server")
     sam.page.get_by_role("link", name="provision", exact=True).click()
     expect(sam.page.get_by_text("Ask where.", exact=True)).to_be_visible()

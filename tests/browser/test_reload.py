@@ -325,27 +325,6 @@ def test_reload_and_the_way_back_show_the_message_that_was_read(visit, offline, 
 
 
 @pytest.mark.slow
-def test_reload_and_the_way_back_show_a_message_that_was_loaded_later(visit, offline):
-    demo = visit(offline)
-    demo.open(long_conversation(offline, 60))
-    question = demo.page.get_by_text("Question number 15?", exact=True)
-    for _page in range(2):
-        before = demo.page.locator("[data-role=user]").count()
-        demo.page.get_by_role("link", name="Load earlier messages").click()
-        wait_until(demo.page, lambda before=before: demo.page.locator("[data-role=user]").count() > before)
-    question.evaluate("element => element.scrollIntoView({ block: 'center' })")
-    top = top_when_still(question)
-
-    demo.page.reload()
-    assert abs(top_when_still(question) - top) <= 8
-    expect(demo.page.locator("[data-role=user]")).to_have_count(60)
-
-    demo.open("/projects/")
-    demo.page.go_back()
-    assert abs(top_when_still(question) - top) <= 8
-
-
-@pytest.mark.slow
 def test_earlier_messages_that_could_not_be_loaded_move_nothing_later(visit, offline):
     demo = visit(offline)
     address = long_conversation(offline, 30)
