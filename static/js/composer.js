@@ -6,7 +6,6 @@ const composer = document.querySelector("[data-composer]");
 const textarea = composer?.elements.text;
 const sendButton = composer?.querySelector("[data-send]");
 const banner = document.getElementById("connection");
-const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 let socketState = "none"; // none: no socket yet, so the form is posted; open; closed; blocked
 let stopWhenConnected = ""; // id of the turn to stop
@@ -24,8 +23,8 @@ const attached = document.getElementById("attached");
 const isUploading = () => composer.querySelector("[data-uploading]") !== null;
 
 const updateComposer = () => {
-  // A disabled button loses the focus; a tap must not open the keyboard of a phone.
-  const hadFocus = sendButton.matches(isTouch ? ":focus-visible" : ":focus");
+  // A tap must not open the keyboard of a phone.
+  const hadFocus = sendButton.matches(matchMedia("(hover: none)").matches ? ":focus-visible" : ":focus");
   sendButton.disabled = !textarea.value.trim() || isUploading();
   if (hadFocus && sendButton.disabled) textarea.focus();
   const { limit, tooLong } = textarea.dataset;
@@ -97,7 +96,7 @@ const attachPicked = async ({ target }) => {
 
 const attachPasted = (event) => {
   const { files, types } = event.clipboardData;
-  // A picture of copied cells is not what was copied. The Finder of macOS adds to a file its name, as plain text alone.
+  // Copied cells come with a picture of them. The Finder of macOS adds the name of a file, as plain text alone.
   const isText = types.includes("text/plain") && ["text/html", "text/rtf"].some((type) => types.includes(type));
   if (!files.length || isText) return;
   event.preventDefault();
@@ -451,7 +450,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// At once: the browser gives a new form the focus before htmx does, and who types by then would lose it.
+// At once: what is typed before htmx moves the focus would be lost.
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   const textarea = detail.elt.querySelector("[data-edit-form] textarea[autofocus]");
   if (!textarea) return;
@@ -507,9 +506,15 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   unsentEdit = null;
 });
 
-// A submitted form disappears with its card; move the focus that it had to the composer.
+// The composer gets the focus of a form or button that goes.
 
 let submittedForm = null;
+let pressed = null;
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest(":is(#messages, #queue) button");
+  pressed = button?.matches(":focus-visible") ? button : null;
+});
 
 document.addEventListener("submit", ({ target }) => {
   if (!target.matches("[data-edit-form]")) return;
@@ -523,23 +528,10 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  if (!submittedForm || submittedForm.isConnected) return;
-  submittedForm = null;
-  if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
-});
-
-// So does a button that was pressed by a key: to retry, continue, allow or deny, or of a queued message.
-
-let pressed = null;
-
-document.addEventListener("click", ({ target }) => {
-  const button = target.closest(":is(#messages, #queue) button");
-  pressed = button?.matches(":focus-visible") ? button : null;
-});
-
-document.addEventListener("htmx:wsAfterMessage", () => {
-  if (!pressed || pressed.checkVisibility({ visibilityProperty: true })) return;
-  pressed = null;
+  const isGone = (one) => one?.checkVisibility({ visibilityProperty: true }) === false;
+  if (isGone(submittedForm)) submittedForm = null;
+  else if (isGone(pressed)) pressed = null;
+  else return;
   if ([document.body, null].includes(document.activeElement)) textarea.focus({ preventScroll: true });
 });
 
