@@ -458,9 +458,9 @@ def step_lines(number: int, step: ToolTraceStep, origin: str) -> str:
     for arg in view.args:
         value = _("••• hidden (%(kind)s)") % {"kind": arg.mask} if arg.mask else escape(arg.value)
         notes.append(f"{escape(arg.name)}: {value}" if arg.name else value)
+    notes += [escape(view.output)] if view.output else []
     notes += [link_to(citation.label, origin, citation.address) for citation in view.citations]
-    if view.error:
-        notes.append(escape(view.error))
+    notes += [escape(line) for line in (view.more_label, view.error) if line]
     tool = f"**{escape(view.tool)}**" if view.tool else ""
     head = join_parts(tool, view.state_label, view.results_label, view.duration_label)
     return "\n".join([f"{number}. {head}", *(f"    - {note}" for note in notes)])

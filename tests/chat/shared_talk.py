@@ -20,7 +20,8 @@ STEP = {
     "tool": "searchFilings",
     "args": {"query": "debt *covenants*", "api_key": SECRET},
     "durationMs": 12,
-    "results": 1,
+    "results": 3,
+    "output": "The ratio *fell*.",
     "topCitations": [{"ref": 7, "filing": "10-K", "section": "Item 7", "anchor": "#p31", "url": "/filings/n/#p31"}],
     "status": "ok",
 }

@@ -51,10 +51,11 @@ def test_summary_is_the_only_default_beside_the_answer(alice, settings):
 def test_steps_are_exported_redacted_where_they_are_chosen(alice):
     text = exported(client_of(alice), make_talk(alice), "trace=1")
 
-    assert "**searchFilings** · Done · 1 result · 12 ms" in text
+    assert "**searchFilings** · Done · 3 results · 12 ms" in text
     assert r"query: debt \*covenants\*" in text
     assert "api\\_key: ••• hidden (key)" in text
-    assert "](http://testserver/filings/n/#p31)" in text
+    assert r"    - The ratio \*fell\*." in text
+    assert "](http://testserver/filings/n/#p31)\n    - 2 more" in text
 
 
 @pytest.mark.spec("product 4")
