@@ -69,10 +69,11 @@ _PASSING = wordset("bypass brennerpass gebirgspass reisepass compass encompass o
 # Words for a password by language, in the forms that precede a value.
 FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
-    passwort kennwort losung wachtwoord passe mdp contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
-    ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
-    şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
-    المرور السر khẩu sandi sandinya
+    passwort kennwort losung wachtwoord passe mdp contraseña contrasena contrasenya clave senha parola hasło hasła
+    hasłem haslo heslo hesla heslem geslo ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet
+    salasana salasanan salasõna parool jelszó jelszava jelszo şifre şifresi şifreniz sifre parolası slaptažodis
+    пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמא المرور السر khẩu
+    sandi sandinya
     """
 )
 SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(

@@ -224,6 +224,9 @@ _SENTENCE_WORDS = wordset(
     bei nach über unter als ohne aus durch oder und hat haben sein verwenden verwendet benutzt certains certaines
     algunos algunas alguns algumas cette cet ces este esta estas essa questo questa deze dit bir ve için ile bu sonraki
     que qui quando cuando quand como comme più mais mas pero però auch nur noch schon jest lub oraz dla nie
+    wymagane zmienione nieprawidłowe błędne wygasło ukryte povinné nesprávné chybné změněno vypršelo skryté pakollinen
+    vaaditaan väärä vanhentunut kötelező hibás helytelen zorunlu gerekli yanlış hatalı krävs obligatoriskt felaktigt
+    påkrævet forkert påkrevd feil обязателен обязательно неверный неверно изменён скрыт
     """
 )
 _PREFIX = re.compile(r"(?:auto|non|pre|re|self|server|user|well)-")  # of "auto-generated"
