@@ -84,6 +84,7 @@ SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset
     " zugangscode dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey"
     " sas hmackey pat psk masterauth puk jeton"
 )
+_WITH_PLURALS = SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}
 _SECRET_ENDINGS = tuple(
     wordset("password passwort kennwort passwd passphrase secret apikey appkey tokenkey token pwd passcode sessionid")
 )
@@ -193,9 +194,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     word = _ALIASES.get(word, word)
-    if word.endswith("s") and word[:-1] in SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
-        return word[:-1]
-    return word
+    return word[:-1] if word.endswith("s") and word[:-1] in _WITH_PLURALS else word
 
 
 def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> bool:

@@ -11,8 +11,11 @@ On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from reasoning.redaction.blocks import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START
@@ -51,14 +54,26 @@ class ShownMask(NamedTuple):
     rule: str
 
 
-def moved(place: int, spans: Sequence[Span]) -> int:
-    """Return where a place of a text is once the spans are replaced by their masks."""
-    shift = 0
-    for span in spans:
-        if place < span.end:
-            return min(place, span.start) + shift
-        shift += len(span.mask) - (span.end - span.start)
-    return place + shift
+class Moves:
+    """Where the places of a text are once ``spans``, which are in order, are replaced by their masks."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._starts = [span.start for span in spans]
+        self._ends = [span.end for span in spans]
+        self._shifts = [0, *accumulate(len(span.mask) - (span.end - span.start) for span in spans)]
+
+    def moved(self, place: int) -> int:
+        passed = bisect_right(self._ends, place)
+        return min([place, *self._starts[passed : passed + 1]]) + self._shifts[passed]
+
+    def touches(self, start: int, end: int) -> bool:
+        """True where a mask is in, or beside, what was ``start`` to ``end``."""
+        passed = bisect_left(self._ends, start)
+        return passed < len(self._starts) and self._starts[passed] <= end
+
+    def covers(self, place: int) -> bool:
+        passed = bisect_right(self._ends, place)
+        return passed < len(self._starts) and self._starts[passed] <= place
 
 
 def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> list[Span]:
@@ -84,6 +99,8 @@ class StreamRedactor:
         self._masks = masks
         self._shown_chars = 0
         self._book = rule_book(personal=policy.personal)
+        # What repeats itself, as a model in a loop does, is searched once. Of this text alone: secrets aren't kept.
+        self._find = lru_cache(maxsize=32)(self._book.find)
         self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
         self._in_string = False  # whether the held part of a JSON text begins in a string
@@ -174,12 +191,12 @@ class StreamRedactor:
         """Report the masks that replace ``spans`` of the held text; those of earlier rounds move."""
         if self._masks is None:
             return
-        base, held = self._shown_chars, []
+        base, held, moves = self._shown_chars, [], Moves(spans)
         while self._masks and self._masks[-1].start >= base:
             held.append(self._masks.pop())
-        held = [one for one in held if not any(span.start <= one.start - base < span.end for span in spans)]
+        held = [one for one in held if not moves.covers(one.start - base)]
         held += [ShownMask(base + span.start, span.rule) for span in spans]
-        self._masks += sorted(ShownMask(base + moved(one.start - base, spans), one.rule) for one in held)
+        self._masks += sorted(ShownMask(base + moves.moved(one.start - base), one.rule) for one in held)
 
     def _advance(self, out: list[str], *, is_final: bool, is_word_end: bool) -> bool:
         """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
@@ -284,33 +301,34 @@ class StreamRedactor:
         # Beside a mask a rule may see what a secret hid from it, so windows with a mask are searched again.
         for _ in range(_MAX_ROUNDS):
             text = self._held[: max((window.end for window in windows), default=0)]
-            spans = self._book.find(text, windows)
+            spans = self._find(text, tuple(windows))
             if not spans:
                 break
             if self._is_json:
                 spans = mask_numbers_of_json(text, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
             self._record(spans)
-            self._mask(spans)
+            moves = Moves(spans)
+            self._mask(spans, moves)
             windows = [
-                Window(moved(start, spans), whole_words(self._held, moved(end, spans), self._searched), name)
+                Window(moves.moved(start), whole_words(self._held, moves.moved(end), self._searched), name)
                 for start, end, name in windows
-                if any(span.start <= end and start <= span.end for span in spans)
+                if moves.touches(start, end)
             ]
 
-    def _mask(self, spans: list[Span]) -> None:
+    def _mask(self, spans: list[Span], moves: Moves) -> None:
         """Replace ``spans`` in the held text, and move the triggers before the end of the last."""
-        growth = moved(spans[-1].end, spans) - spans[-1].end
+        growth = moves.moved(spans[-1].end) - spans[-1].end
         last = spans[-1].end + self._offset
 
         def place(before: int) -> int:
             # Behind the last mask places stay right, for the offset that they count from moves with the text.
-            return moved(before - self._offset, spans) + self._offset - growth
+            return moves.moved(before - self._offset) + self._offset - growth
 
         before: list[SeenTrigger] = []
         while self._open_triggers and self._open_triggers[0].word_start < last:
             one = self._open_triggers.popleft()
-            if not any(span.start <= one.start - self._offset < span.end for span in spans):
+            if not moves.covers(one.start - self._offset):
                 before.append(SeenTrigger(place(one.start), place(one.end), place(one.word_start), one.trigger))
         self._open_triggers.extendleft(reversed(before))
         self._held = apply_spans(self._held, spans)
@@ -356,7 +374,7 @@ class StreamRedactor:
         text = self._held[:MAX_HELD]
         seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._offset)
         windows = self._windows(((one, self._end_of(one, MAX_HELD)) for one in seen), MAX_HELD)
-        spans = self._book.find(text, windows)
+        spans = self._find(text, tuple(windows))
         # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
         for span in spans:

@@ -7,6 +7,7 @@ sentence, "password is hunter2" is a leak.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 def wordset(text: str) -> frozenset[str]:
@@ -169,7 +170,12 @@ def is_address(value: str) -> bool:
 
 def is_public_beside(name: str, value: str) -> bool:
     """True for what anybody may read behind such a name: GPIO14 of a pin, the id of a token."""
-    return any(values.fullmatch(value) and names.search(name) for names, values in _PUBLIC_BESIDE)
+    return any(values.fullmatch(value) for values in public_values(name))
+
+
+@lru_cache(maxsize=512)
+def public_values(name: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(values for names, values in _PUBLIC_BESIDE if names.search(name))
 
 
 def continues_sentence(text: str, start: int, end: int) -> bool:
