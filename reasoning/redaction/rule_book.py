@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,6 +42,9 @@ _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alp
 _ESCAPED_BREAK = re.compile(r"\\[nrt]")
 _JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
 
+# Where the triggers of a word begin and end in it.
+TriggersOf = Callable[[str], list[tuple[int, int, Trigger]]]
+
 
 class SeenTrigger(NamedTuple):
     """A trigger, where its own text begins and ends, and where the word begins that holds it."""
@@ -76,19 +79,25 @@ class RuleBook:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
                 self._shapes.append((frozenset(trigger.marks), re.compile(trigger.shape), trigger))
-        self._remembered = lru_cache(maxsize=8_192)(self._triggers_of)
+        self._remembered = lru_cache(maxsize=8_192)(self.triggers_of)
         self._rules_for = lru_cache(maxsize=1_024)(self._rules_of)
 
-    def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> Iterator[SeenTrigger]:
-        """Yield the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
+    def triggers_in(
+        self, text: str, start: int, end: int, base: int = 0, triggers_of: TriggersOf | None = None
+    ) -> Iterator[SeenTrigger]:
+        """Yield the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``.
+
+        ``triggers_of`` is asked about long words.
+        """
+        of_long_word = triggers_of or self.triggers_of
         for found in _WORD.finditer(text, start, end):
             word = found.group()
-            triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else self._triggers_of(word)
+            triggers = self._remembered(word) if len(word) <= _MAX_REMEMBERED else of_long_word(word)
             for first, last, one in triggers:
                 place = base + found.start()
                 yield SeenTrigger(place + first, place + last, place, one)
 
-    def _triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
+    def triggers_of(self, word: str) -> list[tuple[int, int, Trigger]]:
         """Return where the triggers of a word begin and end in it; each at its last place, whose window ends last."""
         if plain := _PLAIN_WORD.fullmatch(word):
             low = word.lower()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -99,8 +99,10 @@ class StreamRedactor:
         self._masks = masks
         self._shown_chars = 0
         self._book = rule_book(personal=policy.personal)
-        # What repeats itself, as a model in a loop does, is searched once. Of this text alone: secrets aren't kept.
+        # What repeats itself, as lines of a log and models in a loop do, is searched once. Only this text remembers it:
+        # secrets aren't kept.
         self._find = lru_cache(maxsize=32)(self._book.find)
+        self._triggers_of = lru_cache(maxsize=128)(self._book.triggers_of)
         self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
         self._in_string = False  # whether the held part of a JSON text begins in a string
@@ -230,7 +232,7 @@ class StreamRedactor:
             return
         if block := BLOCK_HINT.search(self._held, self._searched, end):
             end, self._is_before_block = block.start(), True
-        for one in self._book.triggers_in(self._held, self._searched, end, base=self._offset):
+        for one in self._triggers_in(self._held, self._searched, end):
             before = self._qualifier
             if before and before.word_start >= self._offset:
                 between = self._held[before.end - self._offset : one.word_start - self._offset]
@@ -243,6 +245,9 @@ class StreamRedactor:
             if one.trigger.name == "qualifier":
                 self._qualifier = one
         self._searched = end
+
+    def _triggers_in(self, text: str, start: int, end: int) -> Iterator[SeenTrigger]:
+        return self._book.triggers_in(text, start, end, self._offset, self._triggers_of)
 
     def _next_windows(self, *, is_final: bool) -> tuple[int, list[Window]]:
         """Return how much of the held text is plain, and the windows behind that: none while one of them may grow."""
@@ -372,7 +377,7 @@ class StreamRedactor:
         if self._is_before_block and self._searched <= MAX_HELD:
             return  # all windows end at the block
         text = self._held[:MAX_HELD]
-        seen = self._book.triggers_in(text, 0, MAX_HELD, base=self._offset)
+        seen = self._triggers_in(text, 0, MAX_HELD)
         windows = self._windows(((one, self._end_of(one, MAX_HELD)) for one in seen), MAX_HELD)
         spans = self._find(text, tuple(windows))
         # The overlap lets a rule see the context of what comes next.

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from reasoning.redaction import SECRETS_ONLY, UNAVAILABLE, StreamRedactor, redact_args, redact_text
+from reasoning.redaction import (
+    DEFAULT,
+    SECRETS_ONLY,
+    UNAVAILABLE,
+    Redactor,
+    StreamRedactor,
+    redact_args,
+    redact_text,
+)
+from reasoning.redaction.rule_book import RuleBook
 from reasoning.redaction.stream import MAX_HELD
 from tests.reasoning.redaction_samples import SECRETS, noise
 
@@ -35,6 +44,22 @@ _UNITS = [
 @pytest.mark.parametrize("unit", _UNITS)
 def test_hostile_text_is_redacted_in_time(unit):
     assert UNAVAILABLE not in redact_text(unit * (120_000 // len(unit)))
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("policy", [DEFAULT, SECRETS_ONLY])
+@pytest.mark.parametrize(
+    "unit", ["psk: maple ", "api_key=\n", "&token=a", "the token of the user is secret ", "| password |\n"]
+)
+def test_text_that_repeats_itself_is_searched_once(unit, policy, monkeypatch):
+    searched, find = [], RuleBook.find
+    monkeypatch.setattr(
+        RuleBook, "find", lambda book, text, windows: searched.append(text) or find(book, text, windows)
+    )
+
+    Redactor(policy).redact_text(unit * (100_000 // len(unit)))
+
+    assert sum(map(len, searched)) < 50_000
 
 
 # A pattern that tries all divisions of such a value would run into the limit.

@@ -107,6 +107,8 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         # "app").password("…", <logon><password>: a sign between may have the next name.
         start = lead.start("sep") if lead["sep"][0] in ".>" else lead.end()
+        if text.startswith(OPEN_MASK, lead.end()):
+            continue
         kind, last = classify(lead["name"]), lead["name"].rpartition(" ")[2]
         if last != lead["name"] and classify(" ".join(lead["name"].split()[-2:])) is KeyKind.NONE:
             continue  # "secret owner=x", "token sent via: x"
@@ -133,8 +135,6 @@ def find_listed(text: str, start: int) -> Iterator[Span]:
 
 def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
-    if text.startswith(OPEN_MASK, start):
-        return None
     next_name = NEXT_NAME.match(text, start)
     if "\n" in lead["open"] and next_name:
         return None  # an empty value
