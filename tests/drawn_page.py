@@ -22,10 +22,14 @@ class DrawnPage:
         self._open: dict[str, tuple[str, str]] = {}  # by id: HTML up to the tip and behind it
 
     @property
-    def newest(self) -> tuple[str, str]:
-        """The id and the status of the newest answer, as the page names them when it connects."""
+    def newest(self) -> dict[str, str]:
+        """The newest answer, and how those in its place are shown, as the page names them when it connects."""
         cards = self._root.xpath("//*[@id='messages']//*[@data-role='assistant' and not(@data-beside)]")
-        return (cards[-1].get("data-message-id", ""), cards[-1].get("data-status", "")) if cards else ("", "")
+        if not cards:
+            return {"last": "", "status": ""}
+        second = cards[-1].getnext()
+        beside = {} if second is None or second.get("data-status") is None else {"beside": second.get("data-status")}
+        return {"last": cards[-1].get("data-message-id", ""), "status": cards[-1].get("data-status", ""), **beside}
 
     def apply(self, frame: str) -> None:
         """Apply a frame to the page."""

@@ -293,15 +293,18 @@ class PageSession:
         self._cards.add(turn.public_id)
         return lane.frames.snapshot(turn) + self._scratchpad_notice(turn)
 
-    async def _show(self, turn: TurnState, beside: TurnState | None) -> list[str]:
-        """Return the running cards, whole where the page doesn't have them, and follow their turns from there."""
+    async def _show(self, turn: TurnState, beside: TurnState | None, *, ends_second: bool = False) -> list[str]:
+        """Return the running cards, whole where the page doesn't have them, and follow their turns from there.
+
+        ``ends_second``: the page shows the second as running.
+        """
         first, second = self._lanes
         has_second_ended = turn.compared_with is not None and beside is None
         ended = await _load_ended(turn.compared_with, None) if turn.compared_with and has_second_ended else None
         if turn.public_id in self._cards:
             return [
                 *self._snapshots((turn, beside)),
-                *(second.frames.finished(ended, other_runs=True) if ended else ()),
+                *(second.frames.finished(ended, other_runs=True) if ended and ends_second else ()),
             ]
         turn = first.follow(turn)
         self._cards.add(turn.public_id)
@@ -485,10 +488,11 @@ class PageSession:
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was disconnected.
 
-        ``last``: the newest card that the page has; ``status``: how it shows that card.
+        ``last``: the newest card that the page has; ``status``: how it shows that card; ``beside``: and the second of
+        two that are compared.
         """
         self._must_sync = False
-        last = _text_in(form, "last")
+        last, ends_second = _text_in(form, "last"), form.get("beside") == "streaming"
         done, waiting, (turn, beside) = await self._read_cards()
         ids = [record.turn.public_id for record in done]
         drawn: list[str]
@@ -506,19 +510,20 @@ class PageSession:
             missing = done[position + 1 :]
             if form.get("status") == "streaming":  # it has ended since
                 drawn = self._frames.finished(done[position], other_runs=beside is not None)
-            if beside is None and (second := done[position].beside):  # perhaps likewise
+            if ends_second and beside is None and (second := done[position].beside):
                 drawn += self._lanes[1].frames.finished(second, other_runs=turn is not None)
         missing = [record for record in missing if record.turn.public_id not in already_sent]
         appended = self._frames.append_cards(missing, beside)
-        return [*drawn, *appended, *await self._show_after_sync((turn, beside), last), waiting]
+        shown = await self._show_after_sync((turn, beside), last, ends_second=ends_second)
+        return [*drawn, *appended, *shown, waiting]
 
-    async def _show_after_sync(self, running: Running, last: str) -> list[str]:
+    async def _show_after_sync(self, running: Running, last: str, *, ends_second: bool = False) -> list[str]:
         turn, beside = running
         if turn is None:
             return self._snapshots(running)
         if last == turn.public_id:
             self._cards.update((last, *_other_of(turn)))
-        return await self._show(turn, beside)
+        return await self._show(turn, beside, ends_second=ends_second)
 
     async def _redraw(self) -> list[str]:
         """Return every card again."""

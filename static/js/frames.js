@@ -37,7 +37,8 @@ let syncedAt = 0;
 const sync = (fresh = false) => {
   const last = [...chat.querySelectorAll(ANSWERS)].at(-1);
   syncedAt = performance.now();
-  send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "", fresh });
+  const { messageId = "", status = "" } = last?.dataset ?? {};
+  send({ action: "sync", last: messageId, status, beside: last?.nextElementSibling?.dataset.status, fresh });
 };
 
 const syncAfterGap = () => {

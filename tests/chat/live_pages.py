@@ -41,7 +41,7 @@ class LivePage:
     async def open(self) -> None:
         self._drawn = await self.load()
         assert (await self._communicator.connect(timeout=30))[0]
-        await self.send(action="sync", last=self._drawn.newest[0], status=self._drawn.newest[1])
+        await self.send(action="sync", **self._drawn.newest)
 
     async def send(self, **form: Any) -> None:
         await self._communicator.send_to(json.dumps(form))

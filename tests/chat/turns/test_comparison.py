@@ -123,6 +123,20 @@ async def test_both_answers_come_live_as_a_reload_shows_them_and_one_is_kept(ser
     assert [[message["role"] for message in of[0]["body"]["messages"][1:]] for of in requests] == [["user"], ["user"]]
 
 
+@pytest.mark.spec("product 5")
+@pytest.mark.parametrize("status", ["completed", "errored"])
+async def test_page_that_shows_both_ended_is_not_told_of_their_end_again(services, alice, conversation, status):
+    if status == "errored":
+        await ModelProfile.objects.aupdate(model="no-such-model")
+    turns = await compare(conversation)
+    await release(services[: 1 + (status == "completed")], "one", "two")
+    assert [turn.status for turn in await both_ended(*turns)] == ["completed", status]
+
+    async with page_of(alice, conversation) as page:
+        await page.sees('id="queue"')  # the last that a page is told of what it missed
+        assert not [frame for frame in page.frames if turns[1].public_id in frame or '"announce"' in frame]
+
+
 @pytest.mark.usefixtures("quick")
 async def test_events_of_both_that_are_lost_are_made_up_for(services, alice, conversation, elsewhere, monkeypatch):
     async def lose(*_message):
