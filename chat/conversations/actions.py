@@ -243,14 +243,23 @@ def restore_message(turn: Turn) -> None:
 
 
 def retitle(conversation: Conversation) -> None:
-    """Name a conversation, and its links, by the first question that it has now, unless its owner has named it."""
-    if conversation.is_renamed:
-        return
-    first = conversation.turns.filter(is_active=True).order_by("number").first()
-    title = title_from(eventlog.question_of(first)) if first else ""
-    conversation.shares.filter(title=conversation.title).update(title=title)
-    conversation.title = title
-    conversation.save(update_fields=["title"])
+    """Name a conversation and its links, each by the first question that it has now.
+
+    The name that its owner gave it stays.
+    """
+    links = conversation.shares.select_related("last_turn")
+    # One that was made before a change of the name has words of the question, or of its answer, in its own.
+    for link in links.exclude(title=conversation.title) if conversation.is_renamed else links:
+        link.title = title_of(branches.path_to(link.last_turn).first())
+        link.save(update_fields=["title"])
+    if not conversation.is_renamed:
+        conversation.title = title_of(conversation.turns.filter(is_active=True).order_by("number").first())
+        conversation.save(update_fields=["title"])
+
+
+def title_of(first: Turn | None) -> str:
+    """Return the title of what begins with this question."""
+    return title_from(eventlog.question_of(first)) if first else ""
 
 
 def still_running() -> list[uuid.UUID]:

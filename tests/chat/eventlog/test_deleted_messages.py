@@ -264,6 +264,39 @@ def test_link_whose_messages_are_all_deleted_is_gone_with_its_title(alice, conve
     assert CANARY not in answer.content.decode()
 
 
+@pytest.mark.parametrize("renamed", ["", "My own"])
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_link_is_named_by_the_first_question_that_it_shows(alice, conversation, renamed, is_restored):
+    first = make_turn(conversation, question="First?")
+    then = make_turn(conversation, question="Then?")
+    conversation.title = "First?"
+    conversation.save()
+    link = create_link(alice, conversation, Choice(), days=7)
+    end_turn(open_turn(conversation.pk, text=f"Later {CANARY}?", replaces=then), [AssistantMessage(text="Yes.")])
+    if renamed:
+        actions.rename(conversation, renamed)
+    delete(alice, first)
+    if is_restored:
+        client_of(alice).post(f"/chats/{conversation.pk}/turns/{first.pk}/restore/")
+
+    link.refresh_from_db()
+    conversation.refresh_from_db()
+    assert link.title == ("First?" if is_restored else "Then?")
+    assert conversation.title == (renamed or ("First?" if is_restored else f"Later {CANARY}?"))
+    assert CANARY not in client_of(alice).get(f"/s/{token_of(link)}/").content.decode()
+
+
+def test_link_keeps_the_name_that_its_owner_gave_the_conversation(alice, conversation):
+    first = make_turn(conversation, question="First?")
+    make_turn(conversation, question="Then?")
+    actions.rename(conversation, "My own")
+    link = create_link(alice, conversation, Choice(), days=7)
+    delete(alice, first)
+
+    link.refresh_from_db()
+    assert link.title == "My own"
+
+
 def test_conversation_is_found_by_its_title_after_a_purge(alice, talk):
     actions.rename(talk, "Quokkas")
     delete(alice, talk.turns.get(number=1))
