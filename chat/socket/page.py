@@ -495,15 +495,14 @@ class PageSession:
         last, ends_second = _text_in(form, "last"), form.get("beside") == "streaming"
         done, waiting, (turn, beside) = await self._read_cards()
         ids = [record.turn.public_id for record in done]
-        drawn: list[str]
         if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
             self._cards = set()
+        is_gone = last not in ids and (turn is None or last != turn.public_id)
+        if last and (is_gone or (_text_in(form, "beside") and not _is_compared(last, done, turn))):
+            # Its newest card isn't among the newest turns of the selected branch any more, or is there alone.
+            return await self._redraw()
         already_sent, self._cards = self._cards, self._cards.union(_cards_of(done))
-        if last and last not in ids and (turn is None or last != turn.public_id):
-            # Its newest card isn't among the newest turns of the selected branch any more.
-            drawn = self._frames.replace_all(done, beside)
-            return [*drawn, *await self._show_after_sync((turn, beside), last), waiting]
-        drawn = []
+        drawn: list[str] = []
         missing = [] if last else done
         if last in ids:
             position = ids.index(last)
@@ -566,6 +565,12 @@ def _text_in(form: Mapping[str, Any], key: str) -> str:
 
 def _cards_of(records: Sequence[TurnRecord]) -> set[str]:
     return {each.turn.public_id for record in records for each in (record, record.beside) if each}
+
+
+def _is_compared(card: str, done: Sequence[TurnRecord], running: TurnState | None) -> bool:
+    if running and running.public_id == card:
+        return running.compared_with is not None
+    return any(record.beside for record in done if record.turn.public_id == card)
 
 
 def _other_of(turn: TurnState) -> tuple[str, ...]:

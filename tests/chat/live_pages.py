@@ -41,6 +41,12 @@ class LivePage:
     async def open(self) -> None:
         self._drawn = await self.load()
         assert (await self._communicator.connect(timeout=30))[0]
+        await self.sync()
+
+    async def sync(self) -> None:
+        """Ask for what was missed, as a page does whose connection is back."""
+        self._take()
+        assert self._drawn is not None
         await self.send(action="sync", **self._drawn.newest)
 
     async def send(self, **form: Any) -> None:

@@ -153,6 +153,38 @@ async def test_events_of_both_that_are_lost_are_made_up_for(services, alice, con
         await all_as_reloaded(near, far)
 
 
+@pytest.mark.usefixtures("quick")
+@pytest.mark.spec("product 5")
+@pytest.mark.parametrize("is_asked_on", [False, True])
+async def test_page_that_was_away_while_the_first_was_kept_shows_it_alone(
+    services, alice, conversation, elsewhere, monkeypatch, is_asked_on
+):
+    async def lose(*_message):
+        pass
+
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        client = await owner_of(conversation)
+        first, second = await compare(conversation)
+        await release(services, "one", "two")
+        await both_ended(first, second)
+        await all_as_reloaded(near, far)
+
+        monkeypatch.setattr(get_channel_layer(), "group_send", lose)
+        assert await has_posted(conversation, first, "keep") == 204
+        if is_asked_on:
+            await client.post(f"/chats/{conversation.pk}/messages/", {"text": "And then?"})
+            await asyncio.to_thread(services[0].wait_for, held="more")
+        monkeypatch.undo()
+        for page in (near, far):
+            await page.sync()
+        await all_as_reloaded(near, far)
+        if is_asked_on:
+            await release(services, "more")
+            await both_ended(await conversation.turns.filter(is_active=True).order_by("number").alast())
+            await all_as_reloaded(near, far)
+        assert near.state()["compared"] == []
+
+
 async def test_request_after_a_comparison_holds_the_answer_that_is_shown_alone(services, conversation):
     first, second = await compare(conversation)
     await release(services, "one", "two")
