@@ -123,7 +123,6 @@ async def test_both_answers_come_live_as_a_reload_shows_them_and_one_is_kept(ser
     assert [[message["role"] for message in of[0]["body"]["messages"][1:]] for of in requests] == [["user"], ["user"]]
 
 
-@pytest.mark.spec("product 5")
 @pytest.mark.parametrize("status", ["completed", "errored"])
 async def test_page_that_shows_both_ended_is_not_told_of_their_end_again(services, alice, conversation, status):
     if status == "errored":
@@ -154,7 +153,6 @@ async def test_events_of_both_that_are_lost_are_made_up_for(services, alice, con
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.spec("product 5")
 @pytest.mark.parametrize("is_asked_on", [False, True])
 async def test_page_that_was_away_while_the_first_was_kept_shows_it_alone(
     services, alice, conversation, elsewhere, monkeypatch, is_asked_on
