@@ -86,7 +86,7 @@ class ResponsesDecoder(ResponseDecoder):
     end, in the order of ``output_index``; the text of a message comes before, as ``MessageTexts`` releases it. Items
     whose index is missing or always 0 are distinguished by their id, and one recording may hold several responses. Raw
     reasoning text is thinking; the provider's summary of it is ``reasoning_summary``, shown while it streams and never
-    stored. Deltas that come behind the event with their whole text repeat it.
+    stored. Deltas that come behind the event with their whole text add only what doesn't repeat it.
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
@@ -158,9 +158,10 @@ class ResponsesDecoder(ResponseDecoder):
         index = len(self._items) if index_of(event) == _NO_INDEX else index_of(event)
         if isinstance(item, dict) and item.get("type") == "function_call":
             yield from self._read_call(item, index)
-        # Where an item has an id, that alone says whether it came before.
-        elif isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
-            yield from self._add_item(index, item)
+        elif isinstance(item, dict):
+            # Where an item has an id, that alone says whether it came before.
+            is_new = (string_in(item, "id") or index) not in self._seen
+            yield from (self._add_item if is_new else self._complete_item)(index, item)
 
     def _read_summary_end(self, _kind: str, _event: Mapping[str, Any]) -> Iterator[RawFields]:
         yield RawFields({"reasoning_summary": _PARAGRAPH_END})
@@ -174,9 +175,13 @@ class ResponsesDecoder(ResponseDecoder):
             if not (text := self._messages.without_repetition(item_id, index, text)):
                 return
             message = self._messages.find(item_id, index)
-            if message.streamed.add(part, text):
-                self._has_text = True
-                yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
+            if not message.streamed.add(part, text):
+                if not (text := self._messages.behind_end(message, text)):
+                    return
+                message.streamed.reopen()
+                message.streamed.add(part, text)
+            self._has_text = True
+            yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
         elif self._streamed[item_id or index, field].add(part, text):
             if item_id:
                 self._streamed[index, field].add(part, text)
@@ -264,6 +269,7 @@ class ResponsesDecoder(ResponseDecoder):
                 message.streamed.add(None, text)
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "refusal")
+            yield from self._messages.add_rest(message, whole)
             message.streamed.end(whole)
             yield from self._messages.end(message)
         elif item.get("type") == "reasoning":
@@ -280,6 +286,25 @@ class ResponsesDecoder(ResponseDecoder):
                 for key in keys[:2]:
                     self._streamed[key, field].end(whole)
         yield from self._count_bytes(len(msgspec.json.encode(item)))
+
+    def _complete_item(self, index: int, item: dict[str, Any]) -> Iterator[RawDelta]:
+        """Take what an item that is known lacked: the end of its text, or its ciphertext.
+
+        Azure has the ciphertext in the final event alone (seen 2026-07), some gateways call a message done at its first
+        delta (seen 2026-09).
+        """
+        item_id, kind = string_in(item, "id"), item.get("type")
+        same = [found for found in self._items if found[1].get("type") == kind]
+        by_id = [found for found in same if item_id and found[1].get("id") == item_id]
+        for found in by_id or [found for found in same if found[0] == index]:
+            at, known, message = found
+            if isinstance(message, MessageItem):
+                whole = "".join(text for _kind, text in texts_of(item.get("content"), "output_text", "text", "refusal"))
+                yield from self._messages.add_rest(message, whole)
+            elif kind in _OPAQUE_ITEMS:
+                stated = {name: value for name, value in known.items() if value}
+                self._items[self._items.index(found)] = (at, {**item, **stated}, None)
+            return
 
     def _count_bytes(self, count: int) -> Iterator[RawDelta]:
         self._items_bytes += count
@@ -312,8 +337,9 @@ class ResponsesDecoder(ResponseDecoder):
                     renamed.remove(same)
                 else:
                     yield from self._read_call(item, index)
-            elif isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
-                yield from self._add_item(index, item)
+            elif isinstance(item, dict):
+                is_new = self._seen.isdisjoint({index, string_in(item, "id")})
+                yield from (self._add_item if is_new else self._complete_item)(index, item)
             if self._items_bytes > MAX_ITEMS_BYTES:
                 return
         if not self._has_text and (text := string_in(response, "output_text")):
@@ -389,7 +415,7 @@ class CallItem:
 
 @dataclass(slots=True, eq=False)
 class StreamedText:
-    """How much of an item's text came, by content_index. Once an event had the whole of it, no delta adds to it."""
+    """How much of an item's text came, by content_index, and whether an event had the whole of it."""
 
     parts: Counter[Any] = field(default_factory=Counter)
     ended: set[Any] = field(default_factory=set)
@@ -401,6 +427,11 @@ class StreamedText:
             return False
         self.parts[part] += len(text)
         return True
+
+    def reopen(self) -> None:
+        """Note that more comes, whatever was said of its end."""
+        self.is_over = False
+        self.ended.clear()
 
     def end_part(self, part: Any, whole: str) -> None:
         """Note the whole text of a part; what is missing of it may still come."""
@@ -481,6 +512,24 @@ class MessageTexts:
                 return ""
             return whole[:at] + text
         return text
+
+    def behind_end(self, message: MessageItem, text: str) -> str:
+        """Return what a delta behind the end of its message adds; nothing while it repeats the message."""
+        if message is not self._messages[-1]:
+            return ""  # a page grows at its end
+        whole, key = message.whole, str(message.number)
+        at = self._repeated.get(key, len(whole) - len(text) if whole.endswith(text) else 0)
+        if whole.startswith(text, at):
+            self._repeated[key] = at + len(text)
+            return ""
+        # What seemed to repeat the beginning was new as well.
+        return text if at == len(whole) else whole[:at] + text
+
+    def add_rest(self, message: MessageItem, whole: str) -> Iterator[RawFields]:
+        """Yield what a whole text has behind that of its message."""
+        is_longer = len(whole) > len(message.whole) and whole.startswith(message.whole)
+        if is_longer and (not message.is_done or message is self._messages[-1]):
+            yield from self.add(message, whole[len(message.whole) :], is_refusal=message.is_refusal)
 
     def _done_at(self, item_id: str, index: int) -> list[MessageItem]:
         """Return the message at this index that is done, where the id is of none."""

@@ -452,6 +452,41 @@ def test_delta_behind_the_whole_text_adds_nothing(before, late):
     assert text(decoded(*before, *deltas, completed(MESSAGE))) == "So."
 
 
+@pytest.mark.parametrize("output", [[], [{**MESSAGE, "content": [{"type": "output_text", "text": "So. It is."}]}]])
+@pytest.mark.parametrize("late", [(" It", " is."), ("S", "o.", " It is."), (" It",)])
+@pytest.mark.parametrize("ends", ["response.output_text.done", "response.output_item.done"])
+def test_message_may_go_on_behind_its_end(ends, late, output):
+    delta = {"type": "response.output_text.delta", **PART, "delta": "So."}
+    done = {"type": ends, **PART, "text": "So.", "item": MESSAGE}
+
+    found = text(decoded(delta, done, *[{**delta, "delta": piece} for piece in late], completed(*output)))
+
+    assert found == ("So. It" if late == (" It",) and not output else "So. It is.")
+
+
+@pytest.mark.parametrize("ends", ["response.output_item.done", "response.completed"])
+def test_text_that_came_in_part_is_completed(ends):
+    delta = {"type": "response.output_text.delta", **PART, "delta": "S"}
+    done = {"type": ends, "output_index": 0, "item": MESSAGE, "response": completed(MESSAGE)["response"]}
+
+    assert text(decoded(delta, done, completed())) == "So."
+
+
+@pytest.mark.spec("spec 002")
+@pytest.mark.parametrize("last", ["response.output_item.done", "response.completed"])
+@pytest.mark.parametrize("lacks", [{"encrypted_content": None}, {"encrypted_content": ""}, {"summary": []}])
+def test_item_has_its_ciphertext_from_any_event(lacks, last):
+    item = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "E"}
+    first = {
+        "type": "response.output_item.done",
+        "output_index": 0,
+        "item": {**item, "encrypted_content": None, **lacks},
+    }
+    done = {"type": last, "output_index": 0, "item": item, "response": completed(item)["response"]}
+
+    assert items(decoded(first, done)) == [item]
+
+
 @pytest.mark.parametrize("late", [("So.",), ("o.",), ("S", "o", ".")])
 def test_delta_under_another_id_that_repeats_a_message_adds_nothing(late):
     done = {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}
