@@ -34,11 +34,18 @@ _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|sta
 # Statuses of a refused parameter; others mean it where they name one: of routers, and of Python's own TypeError.
 _REFUSING = (400, 422)
 _NAMING = (404, 500, 501)
-# A word of many failures, so that it names the parameter in these phrases only.
+# Words of many failures, so that they name the parameter in these phrases only.
 _ABOUT_STREAM = re.compile(
     rb"param\W{1,8}stream\b|verified to stream\b"
     rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}(?:unsupported|disabled|(?:not|n't) (?:\w+ )?(?:support|allow|enabl|availab))"
     rb"|(?:unsupported|(?:not|n't) (?:\w+ )?(?:support|allow|implement)\w*|cannot|can't)[^.\n]{0,40}\bstream(?:ing)?\b",
+    re.IGNORECASE,
+)
+# Only of a service that doesn't know it, which therefore stores nothing: one that insists on storing is not obeyed.
+_ABOUT_STORE = re.compile(
+    rb"(?:unknown|unrecogni[sz]ed|unexpected|extra|unsupported[ _](?:param|arg|field|key))[^\n]{0,80}"
+    rb"(?<!vector)[^\w.\[]store\b(?!\W{1,3}(?:is set|must|should))"
+    rb"|(?<!vector )\bstore\b\W{1,4}(?:extra|unknown|unexpected|(?:is )?not (?:support|permit|allow|recogni|a valid))",
     re.IGNORECASE,
 )
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
@@ -47,6 +54,7 @@ ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 # Without it a service answers in one piece: OpenAI streams some models to verified organisations only (seen 2026-05).
 STREAM = "stream"
+STORE = "store"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 # How long incoming text is collected before it is read. Readers see about 25 pictures a second, and to process forty
 # characters costs hardly more than four. The window grows from 7 streams of this process on.
@@ -245,7 +253,9 @@ class OpenAIService:
                 # Services name the parameter that they refuse somewhere in the body, never in one place.
                 said = error.response.content
                 mentions = {name: name.encode() in said for name in self._optional}
-                mentions[STREAM] = error.status_code in _REFUSING and _ABOUT_STREAM.search(said) is not None
+                is_refusal = error.status_code in _REFUSING
+                mentions[STREAM] = is_refusal and _ABOUT_STREAM.search(said) is not None
+                mentions[STORE] = is_refusal and _ABOUT_STORE.search(said) is not None
                 named = [name for name in self._optional if name in body and mentions[name]][:1]
                 asked = [name for name in request.optional if parameter(body, name) is not None]
                 # One within another is left out alone where it is named.

@@ -13,7 +13,7 @@ import msgspec
 from chat.providers.base import ProviderRequest
 from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
-from chat.providers.openai_http import STREAM, OpenAIService
+from chat.providers.openai_http import STORE, STREAM, OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
 from reasoning.replay.wire.responses import RESPONSES
 from reasoning.services.arguments import is_json_object, join_arguments
@@ -60,7 +60,7 @@ class OpenAIResponsesProvider(OpenAIService):
     """
 
     wire = RESPONSES
-    _optional = ("prompt_cache_key", "max_output_tokens", "include", STREAM)
+    _optional = ("prompt_cache_key", "max_output_tokens", "include", STORE, STREAM)
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         body = super().build_body(request, model)

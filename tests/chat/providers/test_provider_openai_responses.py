@@ -213,6 +213,40 @@ async def test_answer_that_may_not_be_streamed_is_asked_for_whole(adapter, said)
     await client.close()
 
 
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ({"error": {"message": "Unknown parameter: 'store'.", "param": "store"}}, [True, False, False]),
+        ({"error": {"message": "Unsupported parameter(s): `store`"}}, [True, False, False]),
+        ({"message": "store: Extra inputs are not permitted"}, [True, False, False]),  # Databricks
+        ({"detail": [{"type": "extra_forbidden", "loc": ["body", "store"]}]}, [True, False, False]),
+        ({"error": {"message": "Unsupported value: 'store' must be true.", "param": "store"}}, [True, True]),
+        ({"error": {"message": "Item with id 'rs_1' not found. Try again with `store` set to true"}}, [True, True]),
+        ({"error": {"message": "Unknown parameter: 'tools[0].vector_store_ids' of the vector store."}}, [True, True]),
+    ],
+    ids=str,
+)
+async def test_store_is_left_out_only_where_nothing_is_stored(said, seen):
+    sent_store = []
+
+    def handle(sent):
+        sent_store.append("store" in json.loads(sent.content))
+        if sent_store[-1]:
+            return httpx2.Response(400, json=said)
+        return httpx2.Response(200, json=completed(MESSAGE)["response"])
+
+    client = build_client(Connection("http://models.example/v1", "k"), transport=httpx2.MockTransport(handle))
+    asked = OpenAIResponsesProvider(Connection("http://models.example/v1", "k"), "m", client=client)
+    for _again in range(2):
+        if seen[-1]:
+            await failure(asked, request())
+        else:
+            assert text(await answer(asked, request())) == "So."
+
+    assert sent_store == seen
+    await client.close()
+
+
 async def test_other_failure_of_a_stream_is_no_refusal_to_stream():
     seen = []
 
