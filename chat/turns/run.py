@@ -41,6 +41,7 @@ from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_o
 from chat.turns.tool_calls import CallRunner
 from reasoning.deltas import Channel, RawDelta, split_long_text
 from reasoning.events import Event, TurnStatus
+from reasoning.replay.compaction import OVERFLOW_SHARE
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
@@ -358,8 +359,10 @@ class TurnRun:
                     known = learned_facts.of(provider.identity, provider.model).tokens
                     refused = min(known or plan.effective_tokens, plan.effective_tokens)
                 await self._learn(provider, refused=refused)
-                is_shorter = await self._make_room(provider, plan, is_overflow=True)
-                return remedy if is_shorter else None
+                if not await self._make_room(provider, plan, is_overflow=True):
+                    # Nothing earlier is left: in this turn the results of its newest calls share less room.
+                    limit = round(OVERFLOW_SHARE * plan.effective_tokens)
+                    self._choice, self._planned = replace(self._choice, context_limit=limit), None
             case Remedy("wait"):
                 await self._wait_after(error)
             case Remedy("withhold"):

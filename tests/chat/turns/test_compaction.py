@@ -8,6 +8,8 @@ from channels.db import database_sync_to_async
 
 from chat.conversations.learned_facts import learned_facts
 from chat.models import Event
+from chat.tools import registry
+from chat.tools.base import ToolOutput, tool
 from tests.chat.asking import ask, owner_of, questions
 from tests.chat.sockets import frames_until, socket_of
 from tests.factories import make_conversation
@@ -88,6 +90,25 @@ async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_
 
     assert turn.status == "completed"
     assert await Event.objects.filter(type="compaction").acount() == 1
+
+
+@pytest.mark.spec("product 23")
+@pytest.mark.parametrize("states_limit", [True, False])
+async def test_results_that_the_first_turn_has_no_room_for_are_cut(upstream, conversation, monkeypatch, states_limit):
+    @tool()
+    async def look_up(name: str) -> ToolOutput:
+        return ToolOutput(f"{name} is listed. " * 250)
+
+    monkeypatch.setitem(registry(), "lookUp", look_up)
+    calls = [{"name": "lookUp", "arguments": json.dumps({"name": f"Item {number}"})} for number in range(6)]
+    knobs = {"context_limit": 4_500, "states_limit": states_limit}
+    upstream.script([{"tool_calls": calls}, {"content": "Six items."}], knobs=knobs)
+
+    turn = await ask(conversation, "Which items?")
+
+    assert turn.status == "completed"
+    assert "characters left out" in contents(upstream.requests()[-1])
+    assert 1 <= len(upstream.refusals()) <= 2
 
 
 @pytest.mark.usefixtures("narrow")
