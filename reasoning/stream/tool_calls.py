@@ -199,7 +199,8 @@ class ToolCallAssembler:
             # Derived, not random: the same deltas give the same events.
             call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
             used.add(call_id)
-            name = mask_private(offered_name(tool_name(call.name), offered))
+            # First, since a tag in front of a name is cut off there, and its text would stay.
+            name = mask_private(offered_name(tool_name(mask_private(call.name)), offered))
             arguments = join_arguments(call.arguments)
             finished[index] = ToolCall(call_id=call_id, name=name, arguments=arguments, step=step)
         return finished

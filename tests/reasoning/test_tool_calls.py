@@ -106,6 +106,15 @@ def test_mark_inside_of_valid_arguments_stays(mark):
     assert arguments_of(text) == arguments_of(*text) == text
 
 
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize(
+    "name",
+    ["<scratchpad>PRIVATE</scratchpad>", "<scratchpad>PRIVATE", "<think>PRIVATE</think>search", "s<think>PRIVATE"],
+)
+def test_name_has_no_private_text(name):
+    assert "PRIVATE" not in step(piece("{}", "c1", name)).calls[0].name
+
+
 @pytest.mark.parametrize(
     "name",
     [
