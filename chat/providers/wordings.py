@@ -930,7 +930,11 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\btools\W\d+\W\w+\W{1,3}(?:for|input_schema)\b[^\n]{0,80}\b(?:not supported|invalid|must)\b"
             r"|unable to generate parser for this template|error parsing grammar|unsupported json schema"
             r"|unknown name\b[^\n]{0,60}\btools\W\d+\W+function_declarations\b"
-            r"|not implement (?:function|tool)[ _-]call",
+            r"|not implement (?:function|tool)[ _-]call"
+            r"|\btools\W{1,4}\d+\W{1,4}(?:\w+\W{1,4}){0,3}(?:type|function)\b[^\n]{0,80}"
+            r"(?:input should be|field required|unknown|unsupported|invalid|expected)"
+            r"|(?:invalid value|unknown variant|unsupported)\W{1,3}function\b[^\n]{0,80}"
+            r"(?:web_search|file_search|code_interpreter|\bmcp\b)",
         ),
         (
             "Maximum tools limit reached. 520 tools have been provided but the maximum is 200.",  # xAI
@@ -945,6 +949,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Unsupported JSON schema fields: {'minItems', 'items'}",  # Cerebras
             "Unknown name 'x' at 'tools[0].function_declarations[0].parameters': Cannot find field.",  # Gemini
             "Chat format 'llama-2' does not implement function calling",  # llama-cpp-python
+            "{'type': 'literal_error', 'loc': ('body', 'tools', 0, 'type'), 'msg': \"Input should be 'mcp'\"}",
+            "Invalid value: 'function'. Supported values are: 'web_search_preview' and 'code_interpreter'.",
         ),
         any_status=True,
     ),
