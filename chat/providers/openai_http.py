@@ -262,7 +262,8 @@ class OpenAIService:
                 named = named or [name for name in asked if "." in name and name.encode() in said]
                 if not named and _ABOUT_REASONING.search(said):
                     is_named = any(re.search(rf"\b{re.escape(name)}\b".encode(), said) for name in asked)
-                    named = asked if is_named or error.status_code in _REFUSING else []
+                    likely = [name for name in asked if speaks_of(name, said)] or asked
+                    named = likely if is_named or error.status_code in _REFUSING else []
                 if not named or error.status_code not in (*_REFUSING, *_NAMING):
                     raise
                 refused |= {self._refusal(name, body) for name in named}
@@ -304,6 +305,12 @@ class OpenAIService:
             return malformed_error()
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
+
+
+def speaks_of(parameter_name: str, said: bytes) -> bool:
+    """Say whether a refusal has the last word of a parameter's name: "summaries" of ``reasoning.summary``."""
+    word = re.escape(parameter_name.rpartition(".")[2])
+    return re.search(rf"\b(?:{word}s?|{word[:-1]}ies)\b".encode(), said, re.IGNORECASE) is not None
 
 
 def says_something(delta: RawDelta) -> bool:

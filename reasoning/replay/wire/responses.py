@@ -123,6 +123,8 @@ class ResponsesFormat(WireFormat):
             body["reasoning"] = reasoning
         notes = unsupported("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ()
         optional = {name: name for name in rare}
+        if settings.effort:
+            optional["reasoning.effort"] = "reasoning.effort"
         # What nobody chose must not fail the request: organisations that aren't verified get no summary.
         if not settings.summary:
             optional["reasoning.summary"] = ""

@@ -108,12 +108,47 @@ async def test_rare_setting_that_a_model_refuses_is_left_out_once_and_then(
 
 
 @pytest.mark.parametrize(
+    ("message", "sent"),
+    [
+        ("Unsupported parameter: 'reasoning.effort' is not supported with this model.", {"summary": "auto"}),
+        ("Unsupported value: 'high' is not supported. Supported efforts are: 'low'.", {"summary": "auto"}),
+        ("This model supports no reasoning.", None),
+    ],
+)
+async def test_effort_that_a_model_refuses_over_responses_is_left_out_once_and_then(
+    upstream, conversation, message, sent
+):
+    refusal = {"kind": "http_error", "status": 400, "message": message}
+    upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
+    profile = {"base_url": upstream.base_url, "api": "responses", "dialect": "responses-strict"}
+    conversation.profile = await offer("r", model="gpt-5-mini", **profile)
+    await conversation.asave()
+    await patch(conversation, effort="high")
+
+    first = await ask(conversation)
+    page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
+    second = await ask(conversation)
+
+    assert [first.status, second.status] == ["completed", "completed"]
+    asked = {"summary": "auto", "effort": "high"}
+    assert [request["body"].get("reasoning") for request in upstream.requests()] == [asked, sent, sent]
+    assert (first.error_reason, second.error_reason) == ("effort", "")
+    assert REFUSED in page
+
+
+@pytest.mark.parametrize(
     ("message", "chosen", "sent", "status"),
     [
         (
             "Your organization must be verified to generate reasoning summaries.",
             {},
             [{"summary": "auto"}, None],
+            "completed",
+        ),
+        (
+            "Your organization must be verified to generate reasoning summaries.",
+            {"effort": "high"},
+            [{"effort": "high", "summary": "auto"}, {"effort": "high"}],
             "completed",
         ),
         (
