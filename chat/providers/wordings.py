@@ -75,13 +75,16 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         "context_overflow",
         (
-            r"context_?length_?exceeded|context_?window_?exceeded|exceed_context_size|string_above_max_length"
+            r"context_?length_?exceeded|context_?window_?exceeded|exceed_context_size"
+            # Of a text; an id or a ciphertext that is too long is another thing.
+            r"|\A(?!.*\b(?:id|call_id|encrypted_content|name)\W{1,3}string too long).*string_above_max_length"
             r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds"
             r"|tokens_limit_reached|(?:input_(?:length|tokens)|prompt_tokens|context_size)_exceeded",
         ),
         (
             "the request exceeds the available context size, try increasing it\nexceed_context_size_error",
             "no\ncontext_length_exceeded",
+            "Invalid 'input[3].content[0].text': string too long.\nstring_above_max_length",
             "ContextWindowExceededError: OpenAIException",
             "Your request exceeded model token limit: 262144 (requested: 300000)",
             "No\ntokens_limit_reached",
@@ -476,6 +479,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"invalid_encrypted_content"
             r"|(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`).{0,160}?"
             r"(?:verified|decrypt|parsed|did not match|not match the|(?:is|are) (?:invalid|not valid|corrupt))"
+            r"|encrypted_content\W{1,3}string too long"
             r"|(?:verify|decrypt|invalid|corrupted|malformed) (?:the )?"
             r"(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`)",
         ),
@@ -486,6 +490,7 @@ WORDINGS: tuple[Wording, ...] = (
             "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content item_id did not "
             "match the target item id.",
             "The encrypted content gAAA...x9Q= could not be verified.",
+            "Invalid 'input[1].encrypted_content': string too long.\nstring_above_max_length",
             "messages.3.content.0: Invalid `signature` in `thinking` block",
             "Thought signature is not valid.",
         ),
@@ -790,6 +795,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Tool call IDs should be alphanumeric strings with length 9!",
             "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
             "Invalid 'input[3].call_id': string too long.",
+            "Invalid 'input[1].id': string too long. Expected 64.\nstring_above_max_length",  # Copilot
             "Invalid 'input[2].id': 'x'. Expected an ID that begins with 'fc'.",
             "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
             "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern.",
@@ -931,6 +937,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|unable to generate parser for this template|error parsing grammar|unsupported json schema"
             r"|unknown name\b[^\n]{0,60}\btools\W\d+\W+function_declarations\b"
             r"|not implement (?:function|tool)[ _-]call"
+            r"|(?:unknown|unexpected|unrecognized|unsupported) (?:parameter|field|argument|key)\W{1,4}tools\W{1,2}\d+\W"
             r"|\btools\W{1,4}\d+\W{1,4}(?:\w+\W{1,4}){0,3}(?:type|function)\b[^\n]{0,80}"
             r"(?:input should be|field required|unknown|unsupported|invalid|expected)"
             r"|(?:invalid value|unknown variant|unsupported)\W{1,3}function\b[^\n]{0,80}"
@@ -949,6 +956,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Unsupported JSON schema fields: {'minItems', 'items'}",  # Cerebras
             "Unknown name 'x' at 'tools[0].function_declarations[0].parameters': Cannot find field.",  # Gemini
             "Chat format 'llama-2' does not implement function calling",  # llama-cpp-python
+            "Unknown parameter: 'tools[0].strict'.",
             "{'type': 'literal_error', 'loc': ('body', 'tools', 0, 'type'), 'msg': \"Input should be 'mcp'\"}",
             "Invalid value: 'function'. Supported values are: 'web_search_preview' and 'code_interpreter'.",
         ),
