@@ -56,7 +56,7 @@ MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered unti
 class OpenAIResponsesProvider(OpenAIService):
     """One model at one endpoint, over the Responses API.
 
-    ``reasoning`` is never left out without asking: without it the answer is another one.
+    ``reasoning`` is not optional here, since without it the answer is another one: a request names the parts that are.
     """
 
     wire = RESPONSES

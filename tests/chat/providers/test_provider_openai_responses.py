@@ -506,7 +506,7 @@ def test_text_that_came_in_part_is_completed(ends):
     assert text(decoded(delta, done, completed())) == "So."
 
 
-@pytest.mark.spec("spec 002")
+@pytest.mark.spec("spec 002 decision 1")
 @pytest.mark.parametrize("last", ["response.output_item.done", "response.completed"])
 @pytest.mark.parametrize("lacks", [{"encrypted_content": None}, {"encrypted_content": ""}, {"summary": []}])
 def test_item_has_its_ciphertext_from_any_event(lacks, last):
