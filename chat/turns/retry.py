@@ -34,6 +34,8 @@ _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "rea
 # Reasons that may be wrong: where the request doesn't contain what they name, the refusal counts as unexplained.
 _VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "results", "roles", "system_role", "images"})
 
+_CALL_REASONS = frozenset({"results", "call_ids"})
+
 
 class Remedy(NamedTuple):
     """What may help after a refusal.
@@ -191,14 +193,18 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
         return "images"
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"
+    if plan.sends_thinking and error.reason == "reasoning_refused":
+        return "thinking"
     if plan.sends_images and is_unexplained:
         return "images"
     # A template that joins texts fails at the null beside a call, and names neither.
     if plan.has_null_content and is_unexplained:
         return "content"
+    if plan.sends_thinking and is_unexplained and error.reason not in _CALL_REASONS:
+        return "thinking"
     # Results that this model accepted before are rarely what it refuses, unless it says so; a server may break at those
     # of another model.
-    is_about_calls = error.code == "server_error" or error.reason in ("results", "call_ids")
+    is_about_calls = error.code == "server_error" or error.reason in _CALL_REASONS
     is_at_results = plan.ends_in_results or (plan.sends_calls and is_about_calls)
     if is_unexplained and is_at_results:
         return "calls"

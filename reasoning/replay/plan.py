@@ -94,8 +94,8 @@ class EgressPlan:
 
     What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
-    something sealed, or the service's own word for a message; ``sends_images``; ``sends_unanswered``, a question that
-    failed before; ``sends_calls``, with their results.
+    something sealed, or the service's own word for a message; ``sends_thinking``, readable and not insisted on;
+    ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with their results.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -113,6 +113,7 @@ class EgressPlan:
     takes_system: bool = True
     insists_on_reasoning: bool = False
     sends_opaque: bool = False
+    sends_thinking: bool = False
     hides_images: bool = False
     sends_images: bool = False
     sends_unanswered: bool = False
@@ -178,6 +179,8 @@ def plan_request(
         dialect = replace(dialect, call_ids=STRICTEST_IDS)
     if refused.content:
         dialect = replace(dialect, empty_content="")
+    if refused.thinking:
+        dialect = replace(dialect, text_field="", needs="nothing")
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
     wire = FORMATS[target.api]
@@ -236,5 +239,7 @@ def plan_request(
         switches_off=params.switches_off,
         sends_opaque=any(block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning)
         or any("phase" in entry for entry in entries),
+        sends_thinking=dialect.needs == "nothing"
+        and any(block.kind == "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning),
         cut_tokens=full - effective,
     )

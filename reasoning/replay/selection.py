@@ -81,8 +81,8 @@ class Refused(NamedTuple):
 
     ``items`` are opaque parts (product 21) and the phases of messages, ``images`` those of questions, ``questions``
     those that got no answer (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only
-    whether they were refused counts: the message of the ``system`` (product 29), ``call_ids`` in their form, and
-    ``content``, a null beside calls, which take another form.
+    whether they were refused counts: readable ``thinking``, the message of the ``system`` (product 29), ``call_ids`` in
+    their form, and ``content``, a null beside calls, which take another form.
     """
 
     items: int = 0
@@ -92,6 +92,7 @@ class Refused(NamedTuple):
     call_ids: int = 0
     content: int = 0
     calls: int = 0
+    thinking: int = 0
 
 
 NOTHING_REFUSED = Refused()

@@ -271,6 +271,35 @@ async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, i
 
 
 @pytest.mark.spec("replay 10")
+@pytest.mark.parametrize(
+    "said", ['json: unknown field "reasoning_content"', "Unrecognized key(s) in object", "Bad request"]
+)
+async def test_readable_thinking_that_was_refused_is_left_out_for_good(talk, said):
+    await talk.choose(KINDS["plain-model"])
+    await talk.ask(talk.answer())
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said}]}
+
+    turns = [await talk.ask({**talk.answer(), **refused}), await talk.ask(talk.answer())]
+
+    sent = ["Thought number" in json.dumps(request["body"]) for request in talk.upstream.requests()]
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert sent == [False, True, False, False]
+
+
+@pytest.mark.spec("replay 10")
+async def test_thinking_that_a_service_insists_on_is_not_left_out_without_a_word(talk):
+    await talk.choose(KINDS["kimi-k2-thinking"])
+    await talk.ask(talk.step(), talk.answer())
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": "Bad request"}]}
+
+    await talk.ask({**talk.answer(), **refused})
+    turn = await talk.ask(talk.answer())
+
+    assert turn.status == "completed"
+    assert "reasoning_refused" not in verdicts(talk)
+
+
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
 @pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (400, "refused")])
 async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk, model, status, code):
@@ -306,7 +335,7 @@ async def test_results_that_a_service_names_are_left_out_of_the_same_question(ta
 
 
 @pytest.mark.spec("replay 10")
-@pytest.mark.parametrize(("model", "times"), [("plain-model", 2), ("gpt-5-mini", 2)])
+@pytest.mark.parametrize(("model", "times"), [("plain-model", 3), ("gpt-5-mini", 2)])
 async def test_results_are_left_out_last_where_a_service_names_nothing(talk, model, times):
     await talk.choose(KINDS[model])
     await talk.ask(talk.step(), talk.answer())
