@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, parameter, shown_model, without_parameters
@@ -37,7 +37,8 @@ _NAMING = (404, 500, 501)
 # Words of many failures, so that they name the parameter in these phrases only.
 _ABOUT_STREAM = re.compile(
     rb"param\W{1,8}stream\b|verified to stream\b"
-    rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}(?:unsupported|disabled|(?:not|n't) (?:\w+ )?(?:support|allow|enabl|availab))"
+    rb"|\bstream(?:ing|ed)?\b[^.\n]{0,40}"
+    rb"(?:unsupported|disabled|(?:not|n't) (?:\w+ )?(?:support|allow|enabl|availab|implement))"
     rb"|(?:unsupported|(?:not|n't) (?:\w+ )?(?:support|allow|implement)\w*|cannot|can't)[^.\n]{0,40}\bstream(?:ing)?\b",
     re.IGNORECASE,
 )
@@ -189,43 +190,18 @@ class OpenAIService:
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
         endpoint = self._endpoint(request.body.get("model") or await self.find_model())
-        decoder = self.new_decoder(endpoint)
-        silence = SilenceLimit(self._connection, endpoint)
         OpenAIService.open_streams += 1
         try:
-            async with AsyncExitStack() as stack:
-                # 1. The head of the response, within the time for the first word.
-                response = await silence.wait(self._send(request, stack))
-                # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
-                events, chunks = BodyParser(), response.iter_bytes()
-                reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
-                usage_until: float | None = None
-                while not decoder.done:
-                    if decoder.is_over:
-                        usage_until = usage_until or asyncio.get_running_loop().time() + _USAGE_S
-                        chunk = await wait_for_usage(anext(chunks, None), usage_until)
-                    else:
-                        chunk = await silence.wait(anext(chunks, None))
-                    if chunk is None:
-                        break
-                    for start in range(0, len(chunk), SLICE_BYTES):
-                        if start:
-                            await asyncio.sleep(0)  # lets other tasks run between the slices of a large piece
-                        for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
-                            silence.note(delta)
+            while True:
+                decoder = self.new_decoder(endpoint)
+                try:
+                    async with aclosing(self._read_response(request, endpoint, decoder)) as deltas:
+                        async for delta in deltas:
                             yield delta
-                    # What arrives within a window is read together. The first text never waits.
-                    if silence.has_heard and not decoder.ended:
-                        now = asyncio.get_running_loop().time()
-                        with reading_paused():
-                            await asyncio.sleep(until_next_frame_s(now, self.open_streams))
-                        # One pass of the event loop delivers what arrived, so that the next read returns all of it.
-                        await asyncio.sleep(0)
-                # 3. What the decoder holds back until it knows that nothing follows.
-                for delta in finish_events(events, decoder):
-                    yield delta
-                if decoder.done:
-                    await read_to_end(chunks)
+                    return
+                except ProviderError as error:
+                    if decoder.has_read or not self._leaves_out(error, request):
+                        raise
         except ProviderError as error:
             self._note_failure(error, request)
             raise
@@ -235,6 +211,44 @@ class OpenAIService:
             raise failure from error
         finally:
             OpenAIService.open_streams -= 1
+
+    async def _read_response(
+        self, request: ProviderRequest, endpoint: Endpoint, decoder: ResponseDecoder
+    ) -> AsyncGenerator[RawDelta, None]:
+        silence = SilenceLimit(self._connection, endpoint)
+        async with AsyncExitStack() as stack:
+            # 1. The head of the response, within the time for the first word.
+            response = await silence.wait(self._send(request, stack))
+            # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
+            events, chunks = BodyParser(), response.iter_bytes()
+            reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
+            usage_until: float | None = None
+            while not decoder.done:
+                if decoder.is_over:
+                    usage_until = usage_until or asyncio.get_running_loop().time() + _USAGE_S
+                    chunk = await wait_for_usage(anext(chunks, None), usage_until)
+                else:
+                    chunk = await silence.wait(anext(chunks, None))
+                if chunk is None:
+                    break
+                for start in range(0, len(chunk), SLICE_BYTES):
+                    if start:
+                        await asyncio.sleep(0)  # lets other tasks run between the slices of a large piece
+                    for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
+                        silence.note(delta)
+                        yield delta
+                # What arrives within a window is read together. The first text never waits.
+                if silence.has_heard and not decoder.ended:
+                    now = asyncio.get_running_loop().time()
+                    with reading_paused():
+                        await asyncio.sleep(until_next_frame_s(now, self.open_streams))
+                    # One pass of the event loop delivers what arrived, so that the next read returns all of it.
+                    await asyncio.sleep(0)
+            # 3. What the decoder holds back until it knows that nothing follows.
+            for delta in finish_events(events, decoder):
+                yield delta
+            if decoder.done:
+                await read_to_end(chunks)
 
     async def _send(self, request: ProviderRequest, stack: AsyncExitStack) -> Any:
         """Return the open response, having left out the optional parameters that the service refuses.
@@ -250,27 +264,43 @@ class OpenAIService:
             try:
                 response = await stack.enter_async_context(self.open_response(client, body))
             except APIStatusError as error:
-                # Services name the parameter that they refuse somewhere in the body, never in one place.
-                said = error.response.content
-                mentions = {name: name.encode() in said for name in self._optional}
-                is_refusal = error.status_code in _REFUSING
-                mentions[STREAM] = is_refusal and _ABOUT_STREAM.search(said) is not None
-                mentions[STORE] = is_refusal and _ABOUT_STORE.search(said) is not None
-                named = [name for name in self._optional if name in body and mentions[name]][:1]
-                asked = [name for name in request.optional if parameter(body, name) is not None]
-                # One within another is left out alone where it is named.
-                named = named or [name for name in asked if "." in name and name.encode() in said]
-                if not named and _ABOUT_REASONING.search(said):
-                    is_named = any(re.search(rf"\b{re.escape(name)}\b".encode(), said) for name in asked)
-                    likely = [name for name in asked if speaks_of(name, said)] or asked
-                    named = likely if is_named or error.status_code in _REFUSING else []
-                if not named or error.status_code not in (*_REFUSING, *_NAMING):
+                named = self._refused_names(error.status_code, error.response.content, body, request)
+                if not named:
                     raise
                 refused |= {self._refusal(name, body) for name in named}
                 body = without_parameters(body, named)
             else:
                 self._refused_parameters |= refused
                 return response
+
+    def _leaves_out(self, error: ProviderError, request: ProviderRequest) -> bool:
+        """Return whether later requests leave out a parameter that was refused inside an answer with status 200."""
+        if error.code != "refused":
+            return False
+        body = self.request_body(request)
+        named = self._refused_names(_REFUSING[0], error.detail.encode(), body, request)
+        self._refused_parameters |= {self._refusal(name, body) for name in named}
+        return bool(named)
+
+    def _refused_names(self, status: int, said: bytes, body: Mapping[str, Any], request: ProviderRequest) -> list[str]:
+        """Return the optional parameters of a body that a refusal is about.
+
+        Services name the parameter somewhere in the text, never in one place.
+        """
+        if status not in (*_REFUSING, *_NAMING):
+            return []
+        mentions = {name: name.encode() in said for name in self._optional}
+        mentions[STREAM] = _ABOUT_STREAM.search(said) is not None
+        mentions[STORE] = status in _REFUSING and _ABOUT_STORE.search(said) is not None
+        named = [name for name in self._optional if name in body and mentions[name]][:1]
+        asked = [name for name in request.optional if parameter(body, name) is not None]
+        # One within another is left out alone where it is named.
+        named = named or [name for name in asked if "." in name and name.encode() in said]
+        if not named and _ABOUT_REASONING.search(said):
+            is_named = any(re.search(rf"\b{re.escape(name)}\b".encode(), said) for name in asked)
+            likely = [name for name in asked if speaks_of(name, said)] or asked
+            named = likely if is_named or status in _REFUSING else []
+        return named
 
     def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
         """Return what is remembered of a refused parameter: of one that asks for reasoning, with its value."""

@@ -534,6 +534,28 @@ async def test_optional_parameters_are_left_out_one_by_one_from_then_on(status):
     await client.close()
 
 
+@pytest.mark.parametrize("is_stream", [True, False])
+async def test_optional_parameter_that_is_refused_inside_an_answer_is_left_out(is_stream):
+    seen = []
+
+    def handle(sent):
+        seen.append("stream_options" in json.loads(sent.content))
+        if seen[-1]:
+            error = {"error": {"message": "stream_options: Extra inputs are not permitted", "code": 400}}
+            text = f"data: {json.dumps(error)}\n\n" if is_stream else json.dumps(error)
+            return httpx2.Response(200, content=text)
+        return httpx2.Response(200, json={"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]})
+
+    client = build_client(Connection(OPENAI_URL, "k"), transport=httpx2.MockTransport(handle))
+    provider = OpenAIChatProvider(Connection(OPENAI_URL, "k"), "m", client=client)
+    request = ProviderRequest({"messages": [user()]}, "", (), "")
+    for _ in range(2):
+        assert isinstance([delta async for delta in provider.stream(request)][-1], RawEnd)
+
+    assert seen == [True, False, False]
+    await client.close()
+
+
 @pytest.mark.parametrize(
     ("said", "limit"),
     [
