@@ -33,7 +33,8 @@ _USAGE_S = 5.0  # how long the token counts may take to follow the end of the an
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
 # Statuses of a refused parameter; others mean it where they name one: of routers, and of Python's own TypeError.
 _REFUSING = (400, 422)
-_NAMING = (404, 500, 501)
+_NOT_IMPLEMENTED = 501
+_NAMING = (404, 500, _NOT_IMPLEMENTED)
 # Words of many failures, so that they name the parameter in these phrases only.
 _ABOUT_STREAM = re.compile(
     rb"param\W{1,8}stream\b|verified to stream\b"
@@ -290,7 +291,7 @@ class OpenAIService:
         if status not in (*_REFUSING, *_NAMING):
             return []
         mentions = {name: name.encode() in said for name in self._optional}
-        mentions[STREAM] = _ABOUT_STREAM.search(said) is not None
+        mentions[STREAM] = status in (*_REFUSING, _NOT_IMPLEMENTED) and _ABOUT_STREAM.search(said) is not None
         mentions[STORE] = status in _REFUSING and _ABOUT_STORE.search(said) is not None
         named = [name for name in self._optional if name in body and mentions[name]][:1]
         asked = [name for name in request.optional if parameter(body, name) is not None]
