@@ -118,6 +118,8 @@ Reason = Literal[
     "user_after_tool",  # a question directly behind a tool result
     "images",  # no pictures, or not this one
     "call_ids",  # the form or length of a call's id or name
+    "parallel_calls",  # several calls in one message
+    "result_names",  # results without the name of their tool
     "content",  # a message without text
     "policy",  # what the messages say
     "repeated",  # by us: the request would be one that was answered in this turn

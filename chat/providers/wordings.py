@@ -756,6 +756,41 @@ WORDINGS: tuple[Wording, ...] = (
         any_status=True,
     ),
     Wording(
+        "parallel_calls",
+        (
+            r"\bsingle (?:tool|function)[ _-]?calls?\b|\b(?:only )?(?:one|1|a single) (?:tool|function)[ _-]?call\b"
+            r"[^.\n]{0,40}\b(?:at (?:once|a time)|per|each|in (?:a|one)|allowed|supported)"
+            r"|\b(?:multiple|parallel|several|more than one) (?:tool|function)[ _-]?calls?\b[^.\n]{0,60}"
+            + _NOT
+            + r"|"
+            + _NOT
+            + r"[^.\n]{0,30}\b(?:multiple|parallel|several|more than one) (?:tool|function)[ _-]?calls?\b",
+        ),
+        (
+            "This model only supports single tool-calls at once!",  # the template of Llama 3
+            "Only one tool call is supported per message",
+            "Multiple tool calls in one assistant message are not supported",
+            "This model does not support parallel tool calls",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "result_names",
+        (
+            r"function_response\.name\b|\bfunction response\b[^.\n]{0,40}\bname\b"
+            r"|(?:\brole\W+tool\b|\btool (?:message|result|response)s?\b)[^.\n]{0,60}\b(?:must|should|requires?|needs?"
+            r"|missing|without|lacks?)\b[^.\n]{0,30}(?<![\w.])\W?name\b"
+            r"|\bname\b[^.\n]{0,20}\b(?:is )?(?:required|missing)\b[^.\n]{0,30}\b(?:tool|function) (?:message|result)",
+        ),
+        (
+            "* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.",  # Gemini
+            "messages with role 'tool' must have a name",
+            "tool message requires 'name'",
+            "name is required for tool messages",
+        ),
+        any_status=True,
+    ),
+    Wording(
         "results",
         (
             r"(?:\btool_calls\W+|\bfunction call\w*|\btool_?use\b)[^\n]{0,40}must be followed by"

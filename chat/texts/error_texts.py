@@ -190,6 +190,8 @@ TEXTS: tuple[Text, ...] = (
     # The service refuses the request: the address and the model.
     Text("refused", "", _REFUSED, _("The model service refused the request (%(where)s).")),
     Text("refused", "results", _RESULTS, _AT_RESULTS),
+    Text("refused", "parallel_calls", _RESULTS, _AT_RESULTS),
+    Text("refused", "result_names", _RESULTS, _AT_RESULTS),
     Text(
         "refused",
         "wrong_path",

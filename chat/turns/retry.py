@@ -32,9 +32,11 @@ _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item", "reasoning_refused", "include"})
 # Reasons that may be wrong: where the request doesn't contain what they name, the refusal counts as unexplained.
-_VAGUE_REASONS = frozenset({"", "policy", "content", "call_ids", "results", "roles", "system_role", "images"})
+_VAGUE_REASONS = frozenset(
+    {"", "policy", "content", "call_ids", "results", "parallel_calls", "result_names", "roles", "system_role", "images"}
+)
 
-_CALL_REASONS = frozenset({"results", "call_ids"})
+_CALL_REASONS = frozenset({"results", "call_ids", "parallel_calls", "result_names"})
 
 
 class Remedy(NamedTuple):
@@ -56,9 +58,27 @@ class Lesson(NamedTuple):
     is_respected: Callable[[EgressPlan], bool]
 
 
+class NamedPart(NamedTuple):
+    """A part that a refusal for a ``reason`` names, a field of ``Refused``, and whether a plan sends it."""
+
+    reason: Reason
+    part: str
+    is_sent: Callable[[EgressPlan], bool]
+
+
 LESSONS = (
     Lesson("tools", "tools_refused_at", lambda plan: not plan.offers_tools),
     Lesson("missing_reasoning", "reasoning_wanted_at", lambda plan: plan.insists_on_reasoning),
+)
+NAMED_PARTS = (
+    NamedPart("system_role", "system", lambda plan: plan.takes_system),
+    # A message of the system may be the one that is too many where roles must alternate.
+    NamedPart("roles", "system", lambda plan: plan.takes_system),
+    NamedPart("call_ids", "call_ids", lambda plan: plan.has_loose_call_ids),
+    NamedPart("parallel_calls", "parallel", lambda plan: plan.has_parallel_calls),
+    NamedPart("result_names", "results", lambda plan: plan.has_nameless_results),
+    NamedPart("content", "content", lambda plan: plan.has_null_content),
+    NamedPart("images", "images", lambda plan: plan.sends_images),
 )
 logger = logging.getLogger(__name__)
 
@@ -182,15 +202,9 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
 
     A conversation must not end with one bad part, so what can be left out is, the most likely first. Replay 10.
     """
-    # A message of the system may be the one that is too many where roles must alternate.
-    if plan.takes_system and error.reason in ("system_role", "roles"):
-        return "system"
-    if plan.has_loose_call_ids and error.reason == "call_ids":
-        return "call_ids"
-    if error.reason == "content" and plan.has_null_content:
-        return "content"
-    if plan.sends_images and error.reason == "images":
-        return "images"
+    for named in NAMED_PARTS:
+        if error.reason == named.reason and named.is_sent(plan):
+            return named.part
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"
     if plan.sends_thinking and error.reason == "reasoning_refused":

@@ -49,6 +49,7 @@ class Dialect:
     how a request asks for effort. ``off``: what switches reasoning off, where the service reasons by default.
     ``models_differ``: some of its models refuse what asks for effort, so the request is made without it then (product
     24). ``output_limit``: its parameter for the length of an answer. ``takes_images``: all its present models do.
+    ``takes_parallel_calls``: a message may have several calls. ``names_results``: results have the name of their tool.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Dialect:
     takes_images: bool = False
     empty_content: str | None = None  # of a message that has only calls
     call_ids: IdRule | None = None  # None: by the API
+    takes_parallel_calls: bool = True
+    names_results: bool = False
     control: Control = "none"
     off: Mapping[str, Any] = field(default_factory=dict)
     models_differ: bool = False

@@ -143,6 +143,16 @@ class EgressPlan:
         return any("tool_calls" in entry and entry.get("content", "") is None for entry in self.entries)
 
     @property
+    def has_parallel_calls(self) -> bool:
+        """Whether a message has several calls."""
+        return any(len(entry.get("tool_calls", ())) > 1 for entry in self.entries)
+
+    @property
+    def has_nameless_results(self) -> bool:
+        """Whether a message with a result lacks the name of its tool."""
+        return any(entry.get("role") == "tool" and "name" not in entry for entry in self.entries)
+
+    @property
     def has_loose_call_ids(self) -> bool:
         """Whether a call has an id that not every service accepts."""
         ids = [call["id"] for entry in self.entries for call in entry.get("tool_calls", ())]
@@ -179,6 +189,10 @@ def plan_request(
         dialect = replace(dialect, call_ids=STRICTEST_IDS)
     if refused.content:
         dialect = replace(dialect, empty_content="")
+    if refused.parallel:
+        dialect = replace(dialect, takes_parallel_calls=False)
+    if refused.results:
+        dialect = replace(dialect, names_results=True)
     if refused.thinking:
         dialect = replace(dialect, text_field="", needs="nothing")
     history = read_history(events)

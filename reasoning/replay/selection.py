@@ -81,8 +81,9 @@ class Refused(NamedTuple):
 
     ``items`` are opaque parts (product 21) and the phases of messages, ``images`` those of questions, ``questions``
     those that got no answer (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only
-    whether they were refused counts: readable ``thinking``, the message of the ``system`` (product 29), ``call_ids`` in
-    their form, and ``content``, a null beside calls, which take another form.
+    whether they were refused counts: readable ``thinking``, the message of the ``system`` (product 29), and what takes
+    another form: ``call_ids``, ``content`` (a null beside calls), ``parallel`` calls in one message, ``results``
+    without the name of their tool.
     """
 
     items: int = 0
@@ -93,6 +94,8 @@ class Refused(NamedTuple):
     content: int = 0
     calls: int = 0
     thinking: int = 0
+    parallel: int = 0
+    results: int = 0
 
 
 NOTHING_REFUSED = Refused()

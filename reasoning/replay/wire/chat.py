@@ -72,6 +72,8 @@ class ChatFormat(WireFormat):
     def step(self, selected: SelectedStep, dialect: Dialect, origin: Origin, call_ids: CallIds) -> list[Entry]:
         """Return a step as one assistant message with all its calls, and their results; nothing where it has neither.
 
+        Where the service takes no parallel calls, each but the first has a message of its own.
+
         A reasoning field is present only where there is something for it (spec 001 EC-007), or a placeholder. The key
         of the content always is: some templates fail without it.
         """
@@ -98,14 +100,16 @@ class ChatFormat(WireFormat):
             }
             sent = {**added, "id": call_id, "type": "function", "function": function}
             message.setdefault("tool_calls", []).append(sent)
-            results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
+            name = {"name": wire_name(call)} if dialect.names_results else {}
+            results.append({"role": "tool", "tool_call_id": call_id, **name, "content": call_output(call, step)})
         thinking = reasoning_fields(step, dialect)
         if not thinking and selected.placeholder:
             thinking = {thinking_field(dialect.text_field): selected.placeholder}
         signature = message_signature(step)
         if thoughts := signature.pop("content", None):  # they precede the text, as they came
             message["content"] = [*thoughts, *self.content_parts(content)]
-        return [{**thinking, **signature, **message}, *results]
+        entries = [{**thinking, **signature, **message}, *results]
+        return entries if dialect.takes_parallel_calls else one_by_one(entries, dialect)
 
     def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         """Return messages with each call answered once, directly behind it, and no result without its call."""
@@ -220,6 +224,16 @@ def may_join(before: Entry, message: Entry) -> bool:
         return False
     shared = (before.keys() & message.keys()) - {"role", "content"}
     return all(isinstance(one[name], str) for one in (before, message) for name in shared)
+
+
+def one_by_one(entries: Sequence[Entry], dialect: Dialect) -> list[Entry]:
+    """Return a message with calls and its results as one message for each call, with its result."""
+    message, *results = entries
+    later = {"role": "assistant", "content": dialect.empty_content}
+    split: list[Entry] = []
+    for number, (call, result) in enumerate(zip(message.get("tool_calls", ()), results, strict=True)):
+        split += [{**(later if number else message), "tool_calls": [call]}, result]
+    return split or [message]
 
 
 def reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:

@@ -300,6 +300,35 @@ async def test_thinking_that_a_service_insists_on_is_not_left_out_without_a_word
 
 
 @pytest.mark.spec("replay 10")
+async def test_parallel_calls_that_were_refused_have_a_message_each(talk):
+    await talk.choose(KINDS["plain-model"])
+    said = "This model only supports single tool-calls at once!"
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said}]}
+
+    turns = [await talk.ask(talk.step(calls=2), {**talk.answer(), **refused}), await talk.ask(talk.answer())]
+
+    bodies = [request["body"]["messages"] for request in talk.upstream.requests()]
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert verdicts(talk) == ["accepted", "fault", "accepted", "accepted"]
+    calls = [[len(message["tool_calls"]) for message in messages if "tool_calls" in message] for messages in bodies]
+    assert calls == [[], [2], [1, 1], [1, 1]]
+
+
+@pytest.mark.spec("replay 10")
+async def test_results_without_a_name_that_were_refused_get_one(talk):
+    await talk.choose(KINDS["plain-model"])
+    said = "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said}]}
+
+    turns = [await talk.ask(talk.step(), {**talk.answer(), **refused}), await talk.ask(talk.answer())]
+
+    bodies = [request["body"]["messages"] for request in talk.upstream.requests()]
+    names = [message.get("name") for messages in bodies for message in messages if message["role"] == "tool"]
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert names == [None, "searchFilings", "searchFilings"]
+
+
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
 @pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (400, "refused")])
 async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk, model, status, code):
