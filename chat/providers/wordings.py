@@ -446,6 +446,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint|engine) (?:is )?"
             r"(?:not ready|not available|unavailable)|\bupstream (?:request )?timed? ?out|timed out (?:while )?waiting"
             r"|\binternal (?:server )?(?:error|failure)\b(?!\.)|unexpected error occurred|\bupstream connect error"
+            r"|\b(?:model|engine|worker|runner|process|server) (?:process )?(?:has |have )?"
+            r"(?:crashed|(?:terminated|exited) unexpectedly)\b"
             # What the model wrote is no call, by the service's own parser; the next time it often is.
             r"|tool_use_failed|failed to call a function|tool call validation failed",
         ),
@@ -469,6 +471,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Failed to call a function. Please adjust your prompt.\ntool_use_failed",  # Groq
             "tool call validation failed: parameters for tool search did not match schema",
             "The backend is unavailable",
+            "The model has crashed without additional information. (Exit code: 1)",  # LM Studio
             "Internal server error",
         ),
     ),
@@ -708,6 +711,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\binvalid value\W+system\b|permitted\W+user\W+assistant\b|\brole must be in\W+user\W+(?:assistant"
             r"|model)\b"
             r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
+            r"|\bonly\b[^.\n]{0,20}\buser\W{1,4}(?:and|or)\W{1,4}(?:assistant|model)\b\W{1,3}(?:messages?|turns?"
+            r"|(?:roles? )?(?:is|are) (?:allowed|accepted|permitted|valid))\b(?![^\n]{0,60}\bsystem\b)"
             # Schemas: the values that a role may have.
             r"|unknown variant\W+system|[`'\"]system[`'\"] (?:is not one of|found using\W+role)"
             r"|\brole\b (?:must|should) be (?:one of|either)\W+user\W+(?:(?:and|or)\W+)?(?:assistant|model)\b"
@@ -727,6 +732,8 @@ WORDINGS: tuple[Wording, ...] = (
             "Developer instruction is not enabled for models/gemma-3-27b-it",
             "Unexpected role 'system'",
             "Only user and assistant roles are supported!",
+            "Only roles 'user' and 'assistant' are allowed",
+            "This model only supports user and assistant messages",
             "role: Input should be 'user' or 'assistant'",
             "messages[0].role: unknown variant `system`, expected `user` or `assistant`",
             "'system' is not one of ['user', 'assistant'] - 'messages.0.role'",
