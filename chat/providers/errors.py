@@ -120,6 +120,13 @@ WAITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
         '"retry_after": 3',
         3.0,
     ),
+    (  # Google's own form
+        re.compile(
+            r'"retry_?(?:delay|after)\\*"\s*:\s*\{[^{}]{0,40}?"seconds\\*"\s*:\s*\\*"?()()()(\d+(?:\.\d+)?)()', re.I
+        ),
+        '"retry_delay": {"seconds": 40}',
+        40.0,
+    ),
     (
         re.compile(r'"retry_?(?:after_?)?ms\\*"\s*:\s*\\*"?()()()()(\d+(?:\.\d+)?)', re.IGNORECASE),
         '"retry_after_ms": 900',
@@ -141,9 +148,20 @@ _RENEWALS = {
     "ratelimit-reset": "",
     "x-ratelimit-reset-requests": "x-ratelimit-remaining-requests",
     "x-ratelimit-reset-tokens": "x-ratelimit-remaining-tokens",
+    "x-ratelimit-timeremaining": "",  # GitHub
+    "anthropic-ratelimit-requests-reset": "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-tokens-reset": "anthropic-ratelimit-tokens-remaining",
+    "anthropic-ratelimit-input-tokens-reset": "anthropic-ratelimit-input-tokens-remaining",
+    "anthropic-ratelimit-output-tokens-reset": "anthropic-ratelimit-output-tokens-remaining",
 }
 _WHOLE_SPAN = re.compile(_SPAN, re.IGNORECASE)
 _QUOTED_RENEWAL = re.compile(r'"x-ratelimit-reset\\*"\s*:\s*\\*"?(\d{10,13})\b', re.IGNORECASE)  # OpenRouter's header
+# The moment itself, in words or in a field: LiteLLM, gateways.
+_STATED_RENEWAL = re.compile(
+    r"\breset(?:s|_?at|_?time)?\W{1,6}(?:(?:at|on)\W{1,3})?"
+    r"(20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)",
+    re.IGNORECASE,
+)
 _FIRST_MOMENT, _FIRST_MOMENT_MS = 1e9, 1e12  # larger numbers are moments since 1970, in seconds or milliseconds
 # Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
 _TRANSPORT_CODES = {
@@ -283,12 +301,12 @@ def renewed_in_s(headers: Mapping[str, str], text: str) -> float | None:
     found = [
         value for name, left in _RENEWALS.items() if (value := headers.get(name)) and headers.get(left, "0") == "0"
     ]
-    found += _QUOTED_RENEWAL.findall(text[:20_000])
+    found += [*_QUOTED_RENEWAL.findall(text[:20_000]), *_STATED_RENEWAL.findall(text[:20_000])]
     for value in found:
         number = parse_number(value)
         if number is None:
-            span = _WHOLE_SPAN.fullmatch(value.strip())
-            wait_s = span_s(span) if span else 0.0
+            span, moment = _WHOLE_SPAN.fullmatch(value.strip()), parse_moment(value)
+            wait_s = span_s(span) if span else (moment - now).total_seconds() if moment else 0.0
         else:
             moment_s = number / 1000 if number > _FIRST_MOMENT_MS else number
             wait_s = moment_s - now.timestamp() if moment_s > _FIRST_MOMENT else moment_s
@@ -319,6 +337,15 @@ def parse_date(value: str | None) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def parse_moment(value: str) -> datetime | None:
+    """Read a date as ISO 8601 has it; without a zone it is in UTC."""
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

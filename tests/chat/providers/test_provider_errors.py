@@ -442,6 +442,17 @@ def test_wait_is_read_from_the_words_where_no_header_says_it(text, seconds):
         ({"x_ratelimit_reset_requests": "850ms", "x_ratelimit_remaining_requests": "0"}, 0.85),
         ({"x_ratelimit_reset_after": "3", "retry_after": "4"}, 4.0),
         ({"x_ratelimit_reset_after": "soon"}, None),
+        ({"x_ratelimit_timeremaining": "30"}, 30.0),
+        (
+            {
+                "anthropic_ratelimit_tokens_reset": "2026-10-21T07:29:00Z",
+                "anthropic_ratelimit_tokens_remaining": "0",
+            },
+            60.0,
+        ),
+        ({"anthropic_ratelimit_tokens_reset": "2026-10-21T07:29:00Z"}, 60.0),
+        ({"x_ratelimit_reset": "2026-10-21T07:29:00Z"}, 60.0),
+        ({"x_ratelimit_reset": "2026-99-21T07:29:00Z"}, None),
     ],
 )
 def test_wait_is_read_from_when_a_limit_is_renewed(headers, seconds):
@@ -451,6 +462,20 @@ def test_wait_is_read_from_when_a_limit_is_renewed(headers, seconds):
     assert failure(429, said("slow down"), date=date, **headers).retry_after_s == seconds
     assert failure(429, quoted, date=date).retry_after_s == 50.0
     assert failure(400, quoted, date=date).retry_after_s is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Limit resets at: 2026-10-21 07:29:00 UTC",
+        '{"reset_at": "2026-10-21T07:29:00Z"}',
+        "It resets 2026-10-21T09:29:00+02:00",
+    ],
+)
+def test_wait_is_read_from_the_moment_that_the_words_state(text):
+    date = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+    assert failure(429, text.encode(), date=date).retry_after_s == 60.0
 
 
 def test_quota_that_is_renewed_in_seconds_is_a_rate():
