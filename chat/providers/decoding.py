@@ -51,9 +51,16 @@ _BETWEEN_VALUES = re.compile(r"\s*(?:data:\s*)*")
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 # Where token counts are, besides the usual place: Groq, Gemini behind gateways, llama.cpp.
 USAGE_PLACES = ("usage", "x_groq", "usage_metadata", "usageMetadata", "timings")
-# What they are called: OpenAI's two APIs, Gemini, llama.cpp.
-_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "prompt_n")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "predicted_n")
+# What they are called: OpenAI's two APIs, Bedrock, Gemini, llama.cpp.
+_INPUT = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "promptTokenCount", "prompt_n")
+_OUTPUT = (
+    "completion_tokens",
+    "output_tokens",
+    "outputTokens",
+    "candidates_token_count",
+    "candidatesTokenCount",
+    "predicted_n",
+)
 _THOUGHTS = ("thoughts_token_count", "thoughtsTokenCount")  # beside the output, elsewhere a part of it
 _CACHED = ("cache_n",)  # beside the input, elsewhere a part of it
 _COUNT = re.compile(r"[0-9]{1,15}")  # that a service has quoted
@@ -311,7 +318,7 @@ class ResponseDecoder:
 
 def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     """Return the error that a service put into a 200 answer, if any."""
-    if error := chunk.get("error"):
+    if (error := chunk.get("error")) and not is_blank(error):
         return chunk if error is True else error
     for choice in choices:
         delta = choice.get("delta")
@@ -346,6 +353,11 @@ def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
         NAMES_ERROR.search(name) and isinstance(value, dict | str) for name, value in fields.items() if value
     )
     return chunk if (has_words or is_named) and not succeeded else None
+
+
+def is_blank(error: Any) -> bool:
+    """Say whether an error object is one whose fields are all empty: Go writes it where nothing failed."""
+    return isinstance(error, dict) and not any(error.values())
 
 
 def is_end_mark(text: bytes) -> bool:

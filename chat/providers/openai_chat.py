@@ -289,7 +289,7 @@ OTHER_THINKING: dict[str, Any] = {
     "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}],  # LiteLLM
     "reasoningContent": {"reasoningText": {"text": "Hm."}},  # Bedrock
     "reasoning_delta": "Hm.",
-    "reasoning_steps": ["Hm."],
+    "reasoning_steps": [{"thought": "Hm.", "type": "web_search"}],  # Perplexity
     "reason_content": "Hm.",
     "model_thinking": "Hm.",
     "internal_thoughts": "Hm.",
@@ -305,7 +305,7 @@ _THOUGHT_WORDS = (
 )
 _PART_TEXTS = ("thinking", "reasoning", "text", "summary", "refusal")
 _WITHIN = "within"  # an object of the delta, such as ``provider_specific_fields``
-_TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "text", "content", "summary", "value")
+_TEXT_KEYS = ("thinking", "reasoning", "reasoningText", "thought", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
 _LONG_CHARS = 16  # that the next piece of a text doesn't repeat by chance
 

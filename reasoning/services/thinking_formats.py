@@ -169,8 +169,9 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="answer-tags",
-        about="Hunyuan-A13B, R1-Zero, Open-Reasoner",  # and many others that were trained to write <think> and <answer>
-        models=r"hunyuan|hy-?\d|glm-?4\.1v|deepseek-r1-zero|open-reasoner|.*r1-zero",
+        about="Hunyuan-A13B, R1-Zero, Open-Reasoner, AM-Thinking",
+        # And many others that were trained to write <think> and <answer>.
+        models=r"hunyuan|hy-?\d|glm-?4\.1v|deepseek-r1-zero|open-reasoner|am-thinking|.*r1-zero",
         wraps=(("<answer>", "</answer>"),),
         example=Example("<think>Why?</think><answer>So.</answer>", "Why?", "So."),
     ),

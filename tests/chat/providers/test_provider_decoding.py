@@ -182,6 +182,14 @@ def test_running_totals_leave_once_and_last():
     assert isinstance(found[-1], RawUsage)
 
 
+def test_error_object_whose_fields_are_empty_is_no_failure():
+    blank = {"message": "", "type": "", "param": "", "code": None}
+
+    found = decoded(chunk({"content": "So."}, error=blank), chunk({}, "stop", error=blank))
+
+    assert found == decoded(chunk({"content": "So."}), chunk({}, "stop"))
+
+
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
@@ -198,6 +206,7 @@ def test_running_totals_leave_once_and_last():
         ),
         ({"prompt_token_count": 9, "candidates_token_count": 4, "thoughts_token_count": 2}, RawUsage(9, 6, 2)),
         ({"id": "r", "usage": {"prompt_tokens": 9, "completion_tokens": 4}}, RawUsage(9, 4)),
+        ({"inputTokens": 9, "outputTokens": 4, "totalTokens": 13}, RawUsage(9, 4)),
         ({"prompt_tokens": "many", "completion_tokens": None, "prompt_tokens_details": None}, None),
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
         ({"input_tokens": 0, "output_tokens": 3}, RawUsage(None, 3)),
