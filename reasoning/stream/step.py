@@ -62,6 +62,13 @@ class StepOutcome:
     has_text_call: bool = False
 
 
+def is_blank(raw: RawDelta) -> bool:
+    """Say whether a delta has nothing of an answer: an end, token counts, or blanks."""
+    if isinstance(raw, RawFields):
+        return all(isinstance(value, str) and not value.strip() for value in raw.fields.values())
+    return isinstance(raw, RawEnd | RawUsage)
+
+
 class StepMachine:
     """Feed it the deltas of one response, then end it. ``TurnMachine.begin_step`` makes one.
 
@@ -94,7 +101,7 @@ class StepMachine:
         self._order: list[RawItem | RawMessage | int] = []
         self._status_line = ""
         self._finish_reason: str | None = None
-        self._is_empty = True  # nothing but an end and token counts so far
+        self._is_empty = True  # nothing but blanks, an end and token counts so far
         self._has_thinking = False
         self._room_for_thinking = self.room.thinking
 
@@ -103,7 +110,7 @@ class StepMachine:
         turn = self._turn
         if self.room.reached:
             return ()
-        self._is_empty = self._is_empty and isinstance(raw, RawEnd | RawUsage)
+        self._is_empty = self._is_empty and is_blank(raw)
         match raw:
             case RawFields():
                 self._feed_fields(raw)
