@@ -226,7 +226,10 @@ def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool
         return "questions"
     # Nothing else is left, and each later question would be refused as well. A refusal of what the messages say is not
     # about their form.
-    return "calls" if is_unexplained and plan.sends_calls and error.reason != "policy" else ""
+    if is_unexplained and plan.sends_calls and error.reason != "policy":
+        return "calls"
+    # What an earlier answer says may be what is refused.
+    return "turns" if is_unexplained and plan.is_stuck else ""
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:

@@ -96,6 +96,7 @@ class EgressPlan:
     system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
     something sealed, or the service's own word for a message; ``sends_thinking``, readable and not insisted on;
     ``sends_images``; ``sends_unanswered``, a question that failed before; ``sends_calls``, with their results.
+    ``is_stuck``: the question before was left out, since it was refused, and what precedes it is sent.
 
     ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
     think; ``cut_tokens``: so much of the results of the newest step is left out.
@@ -118,6 +119,7 @@ class EgressPlan:
     sends_images: bool = False
     sends_unanswered: bool = False
     sends_calls: bool = False
+    is_stuck: bool = False
     switches_off: bool = False
     cut_tokens: int = 0
 
@@ -250,6 +252,7 @@ def plan_request(
         and any(file.is_image for turn in turns if not turn.hides_images for file in turn.attachments),
         sends_unanswered=selector.sends_unanswered,
         sends_calls=selector.sends_calls,
+        is_stuck=selector.is_stuck,
         switches_off=params.switches_off,
         sends_opaque=any(block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning)
         or any("phase" in entry for entry in entries),

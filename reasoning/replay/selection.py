@@ -59,6 +59,9 @@ class Reason(NamedTuple):
     value: str = ""
 
 
+_REFUSED_QUESTION = Reason("replay 10", "the service refused this question")
+
+
 @dataclass(frozen=True, slots=True)
 class Omission:
     """One event that is not sent, by the rule that says so. Unpacks as (seq, rule, reason)."""
@@ -80,7 +83,8 @@ class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
     ``items`` are opaque parts (product 21) and the phases of messages, ``images`` those of questions, ``questions``
-    those that got no answer (replay 10), ``calls`` those of ended turns, at whose results it failed. Of the others only
+    those that got no answer, ``turns`` all before a question that was refused twice (replay 10), ``calls`` those of
+    ended turns, at whose results it failed. Of the others only
     whether they were refused counts: readable ``thinking``, the message of the ``system`` (product 29), and what takes
     another form: ``call_ids``, ``content`` (a null beside calls), ``parallel`` calls in one message, ``results``
     without the name of their tool.
@@ -96,6 +100,7 @@ class Refused(NamedTuple):
     thinking: int = 0
     parallel: int = 0
     results: int = 0
+    turns: int = 0
 
 
 NOTHING_REFUSED = Refused()
@@ -113,6 +118,7 @@ class Selector:
     omissions: list[Omission] = field(default_factory=list)
     sends_unanswered: bool = False  # a question that failed without an answer is sent again
     sends_calls: bool = False
+    is_stuck: bool = False  # the newest question is the second in a row that the service refuses
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
@@ -120,8 +126,12 @@ class Selector:
         self._omit(history.compacted_events, Reason("compaction", words))
         last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
         policy = self.settings.strip_from_context or "none"
-        selected = []
+        selected: list[SelectedTurn] = []
         for turn in history.turns:
+            if turn.question_seq < self.refused.turns and not turn.is_running:
+                self.omissions.append(Omission(turn.question_seq, *_REFUSED_QUESTION))
+                self._omit(turn.events(), _REFUSED_QUESTION)
+                continue
             self._omit(turn.orphan_results, Reason("replay 8", "a result without its call"))
             # The running turn sends its reasoning whatever the policy is (spec 001 BR-009).
             is_spared = turn.is_running or policy == "none" or (policy == "allButLast" and turn is last_thinking)
@@ -129,12 +139,14 @@ class Selector:
             is_newest = turn is history.turns[-1]
             chosen = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
             steps = tuple(step for step in chosen if step)
-            if not steps and turn.has_failed and turn.question_seq <= self.refused.questions:
-                self.omissions.append(Omission(turn.question_seq, "replay 10", "the service refused this question"))
+            is_unanswered = not steps and not turn.is_running and not is_newest
+            if is_unanswered and turn.question_seq <= self.refused.questions:
+                self.omissions.append(Omission(turn.question_seq, *_REFUSED_QUESTION))
+                self.is_stuck = bool(selected) and turn is history.turns[-2]
                 continue
             hides_images = turn.question_seq <= self.refused.images
             selected.append(SelectedTurn(turn.question, steps, turn.attachments, hides_images, turn.is_running))
-            self.sends_unanswered = self.sends_unanswered or (turn.has_failed and not steps)
+            self.sends_unanswered = self.sends_unanswered or is_unanswered
         return tuple(selected)
 
     def _select_step(

@@ -211,9 +211,10 @@ async def test_server_error_is_retried_wherever_it_is_in_a_turn(talk, model):
 
 
 @pytest.mark.spec("replay 2.10")
-async def test_response_with_nothing_in_it_is_asked_for_once_more(talk):
+@pytest.mark.parametrize("content", ["", "\n\n"])
+async def test_response_with_nothing_in_it_is_asked_for_once_more(talk, content):
     await talk.choose(KINDS["plain-model"])
-    empty = {"content": ""}
+    empty = {"content": content}
 
     saved = await talk.ask(talk.step(), empty, talk.answer(text="So."))
     lost = await talk.ask(empty, empty)
@@ -326,6 +327,24 @@ async def test_results_without_a_name_that_were_refused_get_one(talk):
     names = [message.get("name") for messages in bodies for message in messages if message["role"] == "tool"]
     assert [turn.status for turn in turns] == ["completed", "completed"]
     assert names == [None, "searchFilings", "searchFilings"]
+
+
+@pytest.mark.spec("replay 10")
+async def test_second_question_in_a_row_that_is_refused_is_sent_without_what_precedes_it(talk):
+    await talk.choose(KINDS["strict-model"])
+    said = "Input data may contain inappropriate content."
+    refused = {"kind": "http_error", "status": 400, "message": said}
+    await talk.ask(talk.answer(text="Weapons."))
+
+    failed = await talk.ask({**talk.answer(), "faults": [{**refused, "times": 9}]})
+    turns = [await talk.ask({**talk.answer(text="Yes."), "faults": [{**refused, "times": 2}]})]
+    turns.append(await talk.ask(talk.answer()))
+
+    bodies = [json.dumps(request["body"]["messages"]) for request in talk.upstream.requests()]
+    assert (failed.status, failed.error_reason) == ("errored", "policy")
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert ["Weapons." in body for body in bodies] == [False, True, True, True, False, False]
+    assert "Yes." in bodies[-1]
 
 
 @pytest.mark.spec("replay 10")
