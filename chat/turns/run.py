@@ -308,6 +308,12 @@ class TurnRun:
             # Some services send nothing now and then, and answer when they are asked again (Gemini, GLM, seen 2026).
             if step.said_nothing and self._retry.take_empty():
                 continue
+            # A filter may block each request that repeats an earlier question (Gemini, seen 2026-11).
+            if step.was_blocked and plan.sends_unanswered:
+                await self._omit(provider, "questions")
+                plan = await self._plan(provider)
+                digest = plan.digest()
+                continue
             if machine.reported_input:
                 self._anchor = plan.anchor(machine.reported_input)
                 self._has_own_anchor = True
@@ -351,8 +357,7 @@ class TurnRun:
             case Remedy("learn", fact):
                 await self._learn(provider, **{fact: timezone.now()})
             case Remedy("omit", part):
-                to_seq = self._history[-1].seq if self._history else 0
-                await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))
+                await self._omit(provider, part)
             case Remedy("compact"):
                 refused = error.context_limit
                 if not refused:  # a request of this size is too long, by the estimate that later ones are measured by
@@ -370,6 +375,11 @@ class TurnRun:
                 left = {name: tool for name, tool in self._choice.tools.items() if name not in refused_tools}
                 self._choice, self._planned = replace(self._choice, tools=left), None
         return remedy
+
+    async def _omit(self, provider: Provider, part: str) -> None:
+        """Leave a part up to now, a field of ``Refused``, out of this and later requests."""
+        to_seq = self._history[-1].seq if self._history else 0
+        await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))
 
     async def _wait_after(self, error: ProviderError) -> None:
         wait_s = self._retry.wait_s(error)

@@ -135,6 +135,11 @@ class StepMachine:
         """Whether the response ended as a complete answer does, and held nothing of one."""
         return self._is_empty and self._finish_reason == "stop"
 
+    @property
+    def was_blocked(self) -> bool:
+        """Whether a filter ended the response before it held anything of an answer."""
+        return self._is_empty and self._finish_reason == "content_filter"
+
     def end(self, *, partial: bool = False) -> StepOutcome:
         """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
         normalizer = self._normalizer

@@ -330,6 +330,22 @@ async def test_results_without_a_name_that_were_refused_get_one(talk):
 
 
 @pytest.mark.spec("replay 10")
+async def test_question_that_a_filter_blocked_does_not_block_the_next(talk):
+    await talk.choose(KINDS["plain-model"])
+    blocked = {"content": "", "finish": "content_filter"}
+    await talk.ask(talk.answer())
+
+    first = await talk.ask(blocked, text="What of the taboo?")
+    turn = await talk.ask(blocked, talk.answer())
+    later = await talk.ask(talk.answer())
+
+    taboo = ["taboo" in json.dumps(request["body"]["messages"]) for request in talk.upstream.requests()]
+    assert [turn.status for turn in (first, turn, later)] == ["completed"] * 3
+    assert [first.error_code, turn.error_code] == ["content_filter", ""]
+    assert taboo == [False, True, True, False, False]
+
+
+@pytest.mark.spec("replay 10")
 async def test_second_question_in_a_row_that_is_refused_is_sent_without_what_precedes_it(talk):
     await talk.choose(KINDS["strict-model"])
     said = "Input data may contain inappropriate content."
