@@ -304,7 +304,7 @@ WORDINGS: tuple[Wording, ...] = (
         "rate_limited",
         (
             r"per[ -](?:minute|min|day|hour|second)|\b(?:[tr]p[md]|qps)\b|rate.?limit|throttl"
-            r"|\brate of (?:\w+ )?(?:tokens|requests)|\b(?:daily|hourly) (?:\w+ )?limit\b"
+            r"|\brate of (?:\w+ )?(?:tokens|requests)|\brequest rate\b|\b(?:daily|hourly) (?:\w+ )?limit\b"
             r"|too many (?:(?:concurrent|parallel|simultaneous) )?(?:requests|connections)"
             r"|\bconcurren\w+[ _](?:\w+ )?limit"
             r"|(?:频率|请求)\S{0,4}(?:过高|过快|频繁|限制)|速率限制",
@@ -317,6 +317,7 @@ WORDINGS: tuple[Wording, ...] = (
             "请求频率过高",
             "Open api qps request limit reached",  # Baidu
             "Your rate of tokens exceeds the limit",
+            "Request rate exceeded, slow down",
             "You exceeded your daily token limit",
         ),
     ),
@@ -443,7 +444,7 @@ WORDINGS: tuple[Wording, ...] = (
             r"|capacity[ _](?:is )?(?:exceed|reach)|\boverload"
             r"|\b(?:too|is|are|currently|temporarily|server|system|engine)[ _]busy\b"
             r"|high (?:demand|load)\b|\bqueue (?:\w+ )?(?:is )?full\b|warming up|过载|繁忙|负载已?饱和"
-            r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint|engine) (?:is )?"
+            r"|\bdegraded function\b|\b(?:instance|backend|upstream|server|service|endpoint|engine|worker) (?:is )?"
             r"(?:not ready|not available|unavailable)|\bupstream (?:request )?timed? ?out|timed out (?:while )?waiting"
             r"|\binternal (?:server )?(?:error|failure)\b(?!\.)|unexpected error occurred|\bupstream connect error"
             r"|\b(?:model|engine|worker|runner|process|server) (?:process )?(?:has |have )?"
@@ -465,6 +466,7 @@ WORDINGS: tuple[Wording, ...] = (
             "当前分组上游负载已饱和",
             "Function id '0': DEGRADED function cannot be invoked",  # Nvidia
             "Instance is not ready",
+            "Worker not ready",
             "Engine is not available",
             "Request timed out while waiting in queue",
             "upstream connect error or disconnect/reset before headers",  # Envoy
@@ -711,6 +713,8 @@ WORDINGS: tuple[Wording, ...] = (
             r"|\binvalid value\W+system\b|permitted\W+user\W+assistant\b|\brole must be in\W+user\W+(?:assistant"
             r"|model)\b"
             r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)"
+            r"|\broles\W{1,3}user\W{1,4}(?:and |or )?\W?(?:assistant|model)\b(?![^\n]{0,60}\b(?:system|tool|altern))"
+            r"|\brolle\W{1,3}(?:system|developer)\b[^.\n]{0,20}\bnicht\b|\br[oô]le\W{1,3}system\W{1,3}n[’']est pas\b"
             r"|\bonly\b[^.\n]{0,20}\buser\W{1,4}(?:and|or)\W{1,4}(?:assistant|model)\b\W{1,3}(?:messages?|turns?"
             r"|(?:roles? )?(?:is|are) (?:allowed|accepted|permitted|valid))\b(?![^\n]{0,60}\bsystem\b)"
             # Schemas: the values that a role may have.
@@ -734,6 +738,9 @@ WORDINGS: tuple[Wording, ...] = (
             "Only user and assistant roles are supported!",
             "Only roles 'user' and 'assistant' are allowed",
             "This model only supports user and assistant messages",
+            "Model only supports roles: user, assistant",
+            "Die Rolle 'system' wird nicht unterstützt",
+            "Le rôle 'system' n'est pas pris en charge",
             "role: Input should be 'user' or 'assistant'",
             "messages[0].role: unknown variant `system`, expected `user` or `assistant`",
             "'system' is not one of ['user', 'assistant'] - 'messages.0.role'",
@@ -767,6 +774,7 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"\bsingle (?:tool|function)[ _-]?calls?\b|\b(?:only )?(?:one|1|a single) (?:tool|function)[ _-]?call\b"
             r"[^.\n]{0,40}\b(?:at (?:once|a time)|per|each|in (?:a|one)|allowed|supported)"
+            r"|\btool_calls\b[^\n]{0,60}\b(?:at most|max\w*(?: \w+){0,2}) 1\b"
             r"|\b(?:multiple|parallel|several|more than one) (?:tool|function)[ _-]?calls?\b[^.\n]{0,60}"
             + _NOT
             + r"|"
@@ -776,6 +784,8 @@ WORDINGS: tuple[Wording, ...] = (
         (
             "This model only supports single tool-calls at once!",  # the template of Llama 3
             "Only one tool call is supported per message",
+            "tool_calls must contain at most 1 item",
+            "Invalid 'tool_calls': array too long. Expected an array with maximum length 1",
             "Multiple tool calls in one assistant message are not supported",
             "This model does not support parallel tool calls",
         ),
