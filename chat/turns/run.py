@@ -112,6 +112,7 @@ class TurnRun:
         self._lacks_tools = False  # as far as is known the model takes none
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._sent: set[bytes] = set()  # digests of the requests that were made
+        self._turns_left_out_before: int | None = None  # by number of an event, where this turn left out more
         self._planned = started.request
         self._unwritten: Sequence[Event] = ()  # of the newest step
         # The log, unless something was appended since it was read: the end of the turn counts the context from it.
@@ -303,6 +304,7 @@ class TurnRun:
                     digest = plan.digest()
                 # The same request is made once more only after a pause, or with fewer tools.
                 if remedy is None or (remedy.action not in ("wait", "withhold") and digest in self._sent):
+                    await self._restore_turns(provider)
                     raise explain_refusal(error, plan) from error
                 continue
             # Some services send nothing now and then, and answer when they are asked again (Gemini, GLM, seen 2026).
@@ -379,7 +381,14 @@ class TurnRun:
     async def _omit(self, provider: Provider, part: str) -> None:
         """Leave a part up to now, a field of ``Refused``, out of this and later requests."""
         to_seq = self._history[-1].seq if self._history else 0
-        await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))
+        before = await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))
+        if part == "turns":
+            self._turns_left_out_before = before
+
+    async def _restore_turns(self, provider: Provider) -> None:
+        """Send the earlier turns again from the next question on, where the service refuses this one without them."""
+        if (to_seq := self._turns_left_out_before) is not None:
+            await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, "turns", to_seq))
 
     async def _wait_after(self, error: ProviderError) -> None:
         wait_s = self._retry.wait_s(error)

@@ -81,15 +81,18 @@ def plan_from_log(
 
 
 @transaction.atomic
-def remember_refusal(turn: Turn, provider: Provider, part: str, to_seq: int) -> None:
+def remember_refusal(turn: Turn, provider: Provider, part: str, to_seq: int) -> int:
     """Leave parts up to this event out of later requests to this model of this endpoint. Product 21, replay 10.
 
-    ``part`` is a field of ``Refused``.
+    ``part`` is a field of ``Refused``. Return up to which event they were left out before.
     """
     conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
-    conversation.refused_items[_refusal_key(provider.model, provider.identity, part)] = to_seq
+    key = _refusal_key(provider.model, provider.identity, part)
+    before: int = conversation.refused_items.get(key, 0)
+    conversation.refused_items[key] = to_seq
     conversation.save(update_fields=["refused_items"])
     turn.conversation.refused_items = conversation.refused_items  # of which the request after this turn is planned
+    return before
 
 
 def refused_parts(conversation: Conversation, target: RequestTarget) -> Refused:

@@ -364,6 +364,21 @@ async def test_second_question_in_a_row_that_is_refused_is_sent_without_what_pre
 
 
 @pytest.mark.spec("replay 10")
+async def test_question_that_is_refused_by_itself_costs_the_conversation_nothing(talk):
+    await talk.choose(KINDS["strict-model"])
+    refused = {"kind": "http_error", "status": 400, "message": "Input data may contain inappropriate content."}
+    await talk.ask(talk.answer(text="Weapons."))
+
+    for _ in range(2):
+        failed = await talk.ask({**talk.answer(), "faults": [{**refused, "times": 9}]})
+        assert failed.status == "errored"
+    turn = await talk.ask(talk.answer())
+
+    assert turn.status == "completed"
+    assert "Weapons." in json.dumps(talk.upstream.requests()[-1]["body"]["messages"])
+
+
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
 @pytest.mark.parametrize(("status", "code"), [(500, "server_error"), (400, "refused")])
 async def test_results_at_which_a_service_fails_are_left_out_of_later_turns(talk, model, status, code):
