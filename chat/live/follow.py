@@ -39,7 +39,7 @@ class TurnFollower(Generic[State]):
     def continue_from(self, newer: State) -> bool:
         """Continue from a state that was read just now; return whether it is later than what was followed."""
         if newer.seq <= self.seq:
-            # A checkpoint has all of the thinking, events have what ordinary viewers may read.
+            # A checkpoint has all of the thinking, events only what viewers without the right to all of it may read.
             self.turn.thinking = max(self.turn.thinking, newer.thinking[: self.turn.thinking_chars], key=len)
             return False
         newer.take_over(self.turn)

@@ -69,7 +69,7 @@ class LiveTurn(TurnState):
     """The state of a running turn in the process that runs it. It belongs to the event loop of the turn."""
 
     replaces: uuid.UUID | None = None
-    working_status: StrOrPromise = ""  # of a model that works; with it the status line may say what the model reads
+    working_status: StrOrPromise = ""  # what the model does; behind it the status line may name what the model reads
     sources: tuple[Source, ...] = ()
     record: TurnRecord | None = None  # as stored, once the turn has ended
     next_request: RequestSize | None = None  # by the model and the settings of this turn, once it has ended
@@ -268,18 +268,19 @@ class LiveTurn(TurnState):
             return event | (await self._redraw(markup_pace) if is_due else await self._show_as_text())
         event = {"kind": "text", "text": text, "added": "", "open": None, "n": self.tail_n + 1}
         as_text = event | ({"added": text} if text else {"n": self.tail_n})
-        # In this order: plain words are added as they are; a block that is too long to be drawn again gets all text so,
-        # once what is behind was drawn; markup is drawn when it is due, and sooner where text waits behind half a
-        # link or the like; else it is shown as text until then.
         takes, is_held = self.open_block.takes(text), not self.open_block.is_whole
+        # 1. Plain words are added as they are.
         if takes and not (self._is_behind or self.open_block.is_code):
             return as_text
+        # 2. A block that is too long to be drawn again gets all text so, once what it lacks was drawn.
         if not may_redraw(self._splitter.open_parts):
             return event | await self._redraw(markup_pace) if self._is_behind else as_text
+        # 3. Markup is drawn when it is due, and sooner where text waits behind half a link or the like.
         if is_due and (self._is_behind or not takes):
             return event | await self._redraw(markup_pace)
         if is_held and held_pace.is_free() and now >= self._drawn_at + REDRAW_EVERY_S:
             return event | await self._redraw(held_pace)
+        # 4. Until then it is shown as text.
         self._redraw_soon()
         return event | {"n": self.tail_n} if is_held else as_text
 

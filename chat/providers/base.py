@@ -170,7 +170,7 @@ class Provider(Protocol):
     """An adapter to a model service."""
 
     name: str  # shown on the card: "Offline analyst", "kimi-k2.6"; never a path
-    model: str  # the requested model name; the guard of opaque items compares it
+    model: str  # the requested model name; opaque items are sent back to the same one only
     identity: str  # endpoint identity: base URL and a fingerprint of the credential
     starts_in_reasoning: bool
     context_limit: int | None  # as its service lists it, in tokens

@@ -1,8 +1,8 @@
 """What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``static/js/frames.js``.
 
 The answer travels as JSON: text for the tip of the open block, or what of the HTML up to the tip has changed. Parts of
-a card travel as HTML under their own ids, drawn by the templates of the page. Shells that a person may have opened are
-in no frame. What the viewer may not see is not sent (product 15).
+a card travel as HTML under their own ids, drawn by the templates of the page. The elements that a person opens and
+closes are in no frame, so that they stay as they are. What the viewer may not see is not sent (product 15).
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class SectionParser:
         # Text of the summary without marks: bullets, if the answer has a heading, else the answer.
         self._paragraphs: list[str] = []
         self._paragraphs_chars = 0
-        self._has_plain_heading = False  # a quoted one counts no more
+        self._has_plain_heading = False  # outside quotations: from then on those in quotations are none
         self._is_finished = False
         self._is_at_seam = False  # to a text that was cut off within its line
         self._shown_chars = 0  # of the current line, by that text

@@ -55,7 +55,7 @@ class TextState:
 class ThinkState:
     """In a thought that one of ``closers`` ends.
 
-    ``buffer`` is None while everything is surely a thought; it begins with the first token that may not belong to it.
+    ``buffer`` is None while everything is surely a thought; else it holds the tokens from the first doubtful one on.
     Once native text has come, everything from the opener on is held, because the opener may be a stray. ``emitted``
     holds what was shown of a thought that the template opened, in case native text comes.
     """

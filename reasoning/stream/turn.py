@@ -48,7 +48,7 @@ class TokenUsage:
 class EndedPart:
     """What a turn holds already that runs again, to be continued. Product 41.
 
-    ``steps`` is how many it has had; ``is_text_cut``: its text is continued, else what comes is a text of its own.
+    ``steps`` is how many it has had; ``is_text_cut``: the next text continues its own; else it is another one.
     """
 
     steps: int = 0
@@ -88,7 +88,8 @@ class TurnMachine:
         self.family = find_thinking_format(model, thinking_format)
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning
-        self.has_open_thought = False  # the last response ended in a thought, as if its tools were a part of it
+        # The last response ended within a thought, which goes on behind the results of its calls.
+        self.has_open_thought = False
         self.open_scratchpads: frozenset[str] = frozenset()  # fields of the last response that ended in one
         self.room = Room(limits or TurnLimits())
         before = before or EndedPart()

@@ -41,7 +41,8 @@ class Trigger:
 
     name: str
     words: frozenset[str] = frozenset()
-    stems: str = ""  # alternatives that each begin with a letter, no group, so that a search can skip the others
+    # Alternatives that each begin with a letter and have no group: ``re`` then skips to their first letters.
+    stems: str = ""
     shape: str = ""  # that no word of letters has; it begins with the characters to which a search can skip
     marks: str = ""  # of which a word with the shape has one
     window: re.Pattern[str] = WORD
@@ -70,7 +71,7 @@ class Rule:
     triggers: frozenset[str]
     examples: tuple[str, str]
     find: Callable[[str, int], Iterable[Span]]
-    needs: re.Pattern[str] | None = None  # which is quicker to find, or ``find`` isn't asked
+    needs: re.Pattern[str] | None = None  # a quick search: where it finds nothing, ``find`` is not called
 
 
 def pattern_rule(

@@ -435,7 +435,7 @@ TRIGGERS = (
         needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
     Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
-    # No rule's: the name behind it is judged with it, so that it needs the end of the word.
+    # No rule has this trigger. It holds a text back until the name behind it has come: "public" decides about "key".
     Trigger(
         "qualifier",
         QUALIFIERS | PUBLIC_WORDS,

@@ -157,8 +157,8 @@ def is_secret_cell(value: str, kind: str, delimiter: str) -> bool:
     )
 
 
-# Headings of columns; names in other places have more forms.
 INSERT_WINDOW = r"(?:(?i:VALUES?)\s{0,4}+(?:\([^()]{0,400}+(?:\),?\s{0,4}+)?+){0,40}+)?+"
+# Headings of columns: fewer words than names beside a value may have.
 _TABLE_WORDS = wordset(
     "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
     " clave"
