@@ -204,7 +204,7 @@ ALLOWLIST = (
     Allowed("constant of a class", r"[A-Z]\w{1,40}\.[A-Z][A-Z_\d]+", "BuildConfig.API_TOKEN2", "Maple.77TREE"),
     Allowed(
         "operand",
-        r"&(?:mut|self|value|val|token|key|secret|[a-z]{2,5}|[a-z]+\d?(?:[A-Z][a-z]+){2,}|[A-Z][A-Za-z]{2,30})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
+        r"&(?:[A-Za-z_]+|[a-z]+\d(?:[A-Z][a-z]+){2,})|\+[A-Za-z_.]+\(?|\+[a-z]\w*(?:\.\w+)+\(?",
         "+fmt.Sprintf(",
         "&maple77",
     ),
@@ -392,6 +392,8 @@ ALLOWLIST = (
         ".75rem",
         ".75maple",
     ),
+    Allowed("color", r"#(?:[0-9a-fA-F]{3,4}){1,2}", "#ff8800", "#ff8800maple"),
+    Allowed("columns of a database", r"[a-z]\w*(?:, \w+)*\)=\(.*", "user_id)=(512", "user_id)maple77"),
     Allowed("address of a contract", r"0x[0-9a-fA-F]{40}", f"0x{'A0b86991' * 5}", "0xA0b86991maple"),
     Allowed(
         "duration",

@@ -61,7 +61,7 @@ _MORE_OF_SENTENCE = re.compile(
     r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
 # Names, and what is no secret behind them: ports of a chip, versions, fields, the directory of a shell, numbers of
-# sessions, names of stored secrets, names in the storage of a browser, schemes, ids of tokens, ids of keys of GnuPG
+# sessions, digests of caches, names of stored secrets, names in the storage of a browser, schemes, ids of tokens, ids of keys of GnuPG
 # (half a fingerprint or all of it).
 _PUBLIC_BESIDE = (
     (
@@ -69,6 +69,7 @@ _PUBLIC_BESIDE = (
         re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}|[a-z][\w.\-]+[=~<>]{1,2}\d[\d.]*|[a-z]+(?:_[a-z]+)+"),
     ),
     (re.compile(r"\A(?:OLD)?PWD\Z"), re.compile(r"~?/.*")),
+    (re.compile(r"(?i)\A(?:cache[ _-]?)?keys?\Z"), re.compile(r"[A-Za-z][\w.]{0,20}-(?:[\w.]{1,20}-){1,5}[0-9a-f]{64}")),
     (re.compile(r"(?i)session[ _-]?id\Z"), re.compile(r"\d{1,8}")),
     (re.compile(r"(?i)secret[_-]?id\Z"), re.compile(r"\d{1,8}|(?:[A-Za-z]{2,20}[/_.-])+[A-Za-z]{2,20}")),
     (
@@ -91,7 +92,7 @@ _LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
 JOINED_NAMES = re.compile(
     r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+|[A-Z]{1,5}(?:[_-](?:\d{1,8}|[A-Z]{1,3}))+"
     r"|(?:[a-z]{2,12}\d{0,2}|X\d{3})(?:[A-Z][a-z]{2,12}\d{0,2}){0,6}[A-Z][a-z]{2,12}"
-    r"|[a-z]+(?:\.(?:[a-z]+|v\d)|[:#_-](?:[a-z]+|v?\d{1,9}(?![a-z\d])|\$?\{\w{1,24}\}|\*))+[:#]?"
+    r"|[a-z]+(?:\.(?:[a-z]+|v\d)|[:#_-](?:[a-z]+|[a-z]?\d{1,9}(?![a-z\d])|\$?\{\w{1,24}\}|\*))+[:#]?"
 )
 
 
@@ -195,7 +196,7 @@ TYPES_AND_EMPTY_VALUES = wordset(
     false typeof keyof readonly dev non-default cannot
     optional required char varchar secretstr uuid void type var let const hidden password file example impl
     dyn ref range new await async make func function struct class email date array list dict map default empty blank
-    unset off on yes no read write n/a tbd todo try hover focus
+    unset off on yes no read write n/a tbd todo try hover focus chararray charsequence securestring
     """
 )
 # Words with which a sentence about a password continues.
@@ -232,17 +233,24 @@ _SENTENCE_WORDS = wordset(
     que qui quando cuando quand como comme più mais mas pero però auch nur noch schon jest lub oraz dla nie
     wymagane zmienione nieprawidłowe błędne wygasło ukryte povinné nesprávné chybné změněno vypršelo skryté pakollinen
     vaaditaan väärä vanhentunut kötelező hibás helytelen zorunlu gerekli yanlış hatalı krävs obligatoriskt felaktigt
+    verlopen onjuist verplicht vereist gewijzigd ongeldig vergeten zwak leeg kort ingesteld hoofdlettergevoelig
+    unsicher leer veraltet schwach stark kurz bekannt gesperrt freiwillig optional gleich invalide vide faible trop
+    identique changé réinitialisé périmé débil vacía vacio opcional corta válida cambiada bloqueada sbagliata debole
+    vuota valida invalida dimenticata corta sicura incorreta fraca vazia opcional curta alterada bloqueada esquecida
+    puste słabe krótkie prázdné slabé svagt tomt ogiltigt ugyldig utløpt udløbet svakt virheellinen liian geçersiz
+    boş zayıf incorectă expirată obligatorie invalidă недействителен пустой слабый устарел истёк истек plain non
     påkrævet forkert påkrevd feil обязателен обязательно неверный неверно изменён скрыт
     """
 )
-_PREFIX = re.compile(r"(?:auto|non|pre|re|self|server|user|well)-")  # of "auto-generated"
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
 
 
 def is_word(value: str) -> bool:
     """True for a word with which a sentence continues, such as "required" or "stored"."""
-    low = value.lower().strip("'’[")
-    low = _PREFIX.sub("", low, count=1) if "-" in low else low
+    low = value.lower().strip("'’[?!")
+    first, _, last = low.partition("-")
+    if first.isalpha() and last.isalpha():  # "case-sensitive", "too-short"
+        return (len(last) > 4 and last.endswith(_WORD_ENDINGS)) or (is_word(first) and is_word(last))
     if "/" in low.strip("/"):
         return all(map(is_word, low.split("/")))  # "reset/changed"
     return (

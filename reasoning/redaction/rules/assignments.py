@@ -87,6 +87,7 @@ _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
 _LINE_END = re.compile(r"\r?(?:\n(?!\s{0,40}[)\]}])|\Z)")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
+_BLOCK = re.compile(r" ?\{")  # of a style sheet
 _KEY_OF_YAML = re.compile(r"[\w.\-]+: ")
 _NEXT_KEY = re.compile(r"[\"']\s{0,2}:")  # of JSON
 _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
@@ -303,6 +304,8 @@ def is_bare_secret(lead: re.Match[str], value: str) -> bool:
     if separator == ":" and is_word(value) and not _LINE_END.match(lead.string, end):
         return False
     if not PASSWORD_NAME.search(name) and _NAME_OF_OBJECT.fullmatch(value):
+        return False
+    if value.replace("-", "").isalpha() and _BLOCK.match(lead.string, end):
         return False
     if _REMOTE_REF.match(lead.string, end):
         return False

@@ -238,7 +238,7 @@ RULES = (
         "query",
         ("https://example.com/?access_token={key}", "https://example.org/?page=2&sort=date&key=name"),
         # Parameters of addresses, of fragments and of forms.
-        r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'`<>\\]{1,2048}+)",
+        r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?!=)(?P<value>[^\s&#\"'`<>\\]{1,2048}+)",
         accept=lambda found, value: (
             not is_label(value)
             and not is_public_beside(found["name"], value)
