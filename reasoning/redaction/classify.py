@@ -71,7 +71,8 @@ FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
     passwort kennwort losung wachtwoord passe mdp contraseña contrasena contrasenya clave senha parola hasło hasła
     hasłem haslo heslo hesla heslem geslo ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet
-    salasana salasanan salasõna parool jelszó jelszava jelszo şifre şifresi şifreniz sifre parolası slaptažodis
+    salasana salasanan salasanani salasõna parool jelszó jelszava jelszavam jelszo
+    şifre şifresi şifreniz şifrem sifre sifrem parolası parolam slaptažodis
     пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמא المرور السر khẩu
     sandi sandinya
     """

@@ -61,15 +61,15 @@ _MORE_OF_SENTENCE = re.compile(
     r"| (?:&&|\|\||\?\?|[+?]|as) [\w\"'(\[!{]"
 )
 # Names, and what is no secret behind them: ports of a chip, versions, fields, the directory of a shell, numbers of
-# sessions, digests of caches, names of stored secrets, names in the storage of a browser, schemes, ids of tokens, ids of keys of GnuPG
-# (half a fingerprint or all of it).
+# sessions, digests of caches, names of stored secrets, names in the storage of a browser, schemes, ids of tokens, ids
+# of keys of GnuPG (half a fingerprint or all of it).
 _PUBLIC_BESIDE = (
     (
         re.compile(r"(?i)(?:(?<![a-z])|_)pin(?:_[a-z]{1,8})?\Z"),
         re.compile(r"(?:GPIO(?:_NUM)?|P[A-K]|[AD])_?\d{1,2}|[a-z][\w.\-]+[=~<>]{1,2}\d[\d.]*|[a-z]+(?:_[a-z]+)+"),
     ),
     (re.compile(r"\A(?:OLD)?PWD\Z"), re.compile(r"~?/.*")),
-    (re.compile(r"(?i)\A(?:cache[ _-]?)?keys?\Z"), re.compile(r"[A-Za-z][\w.]{0,20}-(?:[\w.]{1,20}-){1,5}[0-9a-f]{64}")),
+    (re.compile(r"(?i)\Akey\Z"), re.compile(r"[A-Za-z][\w.]{0,20}-(?:[\w.]{1,20}-){1,5}[0-9a-f]{64}")),
     (re.compile(r"(?i)session[ _-]?id\Z"), re.compile(r"\d{1,8}")),
     (re.compile(r"(?i)secret[_-]?id\Z"), re.compile(r"\d{1,8}|(?:[A-Za-z]{2,20}[/_.-])+[A-Za-z]{2,20}")),
     (

@@ -63,7 +63,8 @@ _CONSTRUCTOR = (
 )
 _OPENERS = (  # also block scalars and anchors of YAML
     r"(?:\\[nrt]|[\"'`*_(\s]|\\(?!u[0-9a-fA-F]{4})|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
-    rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!|!(?=unsafe))\w{{1,20}}(?=\s)|[bruf@N](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
+    rf"|[->|][+-]?(?=\s|\Z)|(?:&|!!|!(?=unsafe))\w{{1,20}}(?=\s)|string\(\d{{1,4}}\)(?=[ ]\")"
+    rf"|[bruf@N](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
     rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}+[ ]){{0,2}}(?:checksum/)?[\w.\-]{{1,80}}+){_CLOSERS}"

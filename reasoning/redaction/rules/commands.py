@@ -28,6 +28,7 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
     " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser requirepass masterauth"
+    " keygen"
 )
 TRIGGERS = (
     Trigger(
@@ -62,7 +63,7 @@ RULES = (
         "url command",
         ("sqlplus scott/{password}@orcl", "sqlplus / as sysdba"),
         # user/password@host, as Oracle's tools and JDBC's thin driver write it.
-        r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
+        r"(?:\:thin:|(?<![\w-])(?i:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
         r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@",
     ),
     pattern_rule(
@@ -91,6 +92,7 @@ RULES = (
         r"(?<![\w-])(?:(?:mysql|mariadb)\w*\b[^\n|]{0,160}?[ \t]-p"
         r"|openssl\b[^\n|]{0,160}?[ ]-(?:[kK][ ]|hmac[ ]|pass(?:in|out)?[ ]pass:)"
         r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}(?:community|[^\n|]{0,80}?-[cAX]))[ ]{1,4}"
+        r"|ssh-keygen\b[^\n|]{0,160}?[ ]-[NP][ ]"
         r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
         r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login|user(?:add|mod))\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",

@@ -220,7 +220,7 @@ LABELS: Final = {
             " РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन pan_card เลขประจำตัวประชาชน"
             " บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND BVN EHIC"
             " medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
-            " henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
+            " national_number henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
             " driver_number dl_number dl_no numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호"
             " jumin загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
         ),
@@ -396,7 +396,7 @@ _LABELLED: Final = {
 # What the headings of tables must be, each kind a group, and what the cells below them must be.
 _HEADING: Final = re.compile(
     "|".join(
-        rf"(?P<{kind}>(?:\w{{1,16}}[ _'/-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)})"
+        rf"(?P<{kind}>(?:[\w.°]{{1,16}}[ _'/-]){{0,3}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)})"
         for kind, label in LABELS.items()
     )
 )
@@ -535,7 +535,7 @@ def layout_rule(layout: Layout) -> Rule:
 _LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
 _LABEL_WINDOW = re.compile(
     rf"(?:['’]?s?(?:[ ][^\W\d_]{{1,12}}){{0,2}}?[ ](?:{_OF})(?=[ ])){{0,2}}+"
-    r"[^\d\n<]{0,28}+(?:<[^\d\n]{0,40}+)?+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
+    r"[^\d\n<]{0,48}+(?:<[^\d\n]{0,40}+)?+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
     r"(?:\d[A-Za-z0-9 \-./()+,:%年月日년월일]{0,40}+(?:[^\W\d_]{2,13}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
 )
 TRIGGERS: Final = (

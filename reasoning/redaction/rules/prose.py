@@ -162,7 +162,7 @@ _USER = re.compile(  # in lower case, so that a search can skip to the first let
     r"(?:[\w\-]{0,12}\W[^\n]{0,80}|(?<=user)(?:name)?[\"']?[:=][^\n]{1,80}\n[\s\"']{0,16})\Z"
 )
 _USER_BEHIND = re.compile(r"(?i)[,;]?[ ](?:user(?:name)?|benutzer)[:=]")
-_CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}")
+_CHOSEN_WORD = re.compile(r"[a-z]{5,16}\d{1,4}|(?:[A-Z][a-z]{3,16}){1,2}\d{2,4}")
 _WORD_AND_NUMBER = re.compile(r"(?:[A-Za-z]+[-_./]?)*+\d{0,2}|\d{1,6}")  # or a file
 _OTHER_COUNT = re.compile(r"(?i)\W{1,3}(?:fail|skip|error|warn)")
 

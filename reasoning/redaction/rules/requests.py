@@ -155,7 +155,7 @@ RULES = (
         "url",
         ("https://a.tines.com/webhook/{hex}/run", "https://docs.example.org/webhooks/verify-signatures"),
         # Others are known by the word, and by the random part behind it.
-        r"://[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/(?P<value>[\w\-/@]{12,256}+)",
+        r"://(?:hooks?\.[\w.\-]{3,128}/|[\w.\-]{3,128}(?::\d{1,5})?/(?:[\w\-]{1,32}/){0,3}?(?:web)?hooks?(?:-test|/catch|/incoming)?/)(?P<value>[\w\-/@]{12,256}+)",
         accept=lambda _found, value: is_random(longest_piece(value)) or is_issued(value),
     ),
     pattern_rule(

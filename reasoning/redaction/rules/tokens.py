@@ -42,6 +42,7 @@ DISTINCT_PREFIXES = sorted(
         r" do[opr]_v1_ sq0[a-z]{3}- lin_(?:api|oauth)_ ntn_"  # DigitalOcean, Square, Linear, Notion
         r" hv[bsr]\. dp\.(?:pt|st|ct|sa|scim|audit)\. AGE-SECRET-KEY-1"  # HashiCorp Vault, Doppler, age
         r" django-insecure- lgb_ pnb_ sm_[aps]at_ api_live\."  # Django, Legible, Prefect, SettleMint, Onfido
+        r" os_v2_(?:app|org)_ endr\+"  # OneSignal, Endor Labs
     )
 )
 # Prefixes that words, names or fields begin with, too: the body must be dense.
