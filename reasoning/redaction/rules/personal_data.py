@@ -80,7 +80,10 @@ _OF = "of|for|von|de|du|des|der|del|della|di|da|do|van"  # between a label and w
 
 
 class Layout(NamedTuple):
-    """A ``pattern`` that only numbers of persons have, and what else is true of them; they need no label."""
+    """A ``pattern`` that only numbers of persons have, and what else is true of them; they need no label.
+
+    A blank of the pattern is written outside of groups: what is before it begins the number.
+    """
 
     name: str
     pattern: str
@@ -95,9 +98,10 @@ LAYOUTS: Final = (
         r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]",
         ("({})\tRSSMRA85T10A562S", "AAPL260116C00250000"),
     ),
+    Layout("national insurance number", r"[A-CEGHJ-NP-TW-Z]{2}\d{6}[A-D]", ("({})\tAB123456C", "QQ123456E")),
     Layout(
-        "national insurance number",
-        r"[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D]",
+        "national insurance number with blanks",
+        r"[A-CEGHJ-NP-TW-Z]{2} \d\d \d\d \d\d [A-D]",
         ("({})\tAB 12 34 56 C", "QQ 12 34 56 E"),
     ),
     Layout("AHV number", r"756\.\d{4}\.\d{4}\.\d{2}", ("({})\t756.9217.0769.85", "756.9217.0769.84"), ahv.is_valid),
@@ -168,6 +172,7 @@ LAYOUTS: Final = (
         ("({})\t1EG4-TE5-MK73", "1EG4-TES-MK73"),
     ),
 )
+_SPACED_LAYOUTS: Final = tuple(layout for layout in LAYOUTS if " " in layout.pattern)
 
 
 class Label(NamedTuple):
@@ -524,7 +529,7 @@ def find_ibans(text: str, start: int) -> Iterator[Span]:
 def layout_rule(layout: Layout) -> Rule:
     return pattern_rule(
         layout.name,
-        "spaced_layout" if " " in layout.pattern else "layout",
+        "spaced_layout" if layout in _SPACED_LAYOUTS else "layout",
         layout.examples,
         rf"(?<![\w.\-/])(?P<value>{layout.pattern})(?![\w\-/]|\.\w)",
         kind="id_number",
@@ -603,13 +608,14 @@ TRIGGERS: Final = (
     Trigger(
         "layout",
         marks=digits,
-        shape=rf"(?<![\w.\-/])(?:{'|'.join(layout.pattern for layout in LAYOUTS if ' ' not in layout.pattern)})",
+        shape=rf"(?<![\w.\-/])(?:{'|'.join(layout.pattern for layout in LAYOUTS if layout not in _SPACED_LAYOUTS)})",
     ),
     Trigger(
         "spaced_layout",
         marks=digits + ascii_uppercase,
-        shape=r"[A-Z](?<![A-Za-z0-9].)(?<![DFIOUV])[A-CEGHJ-NP-TW-Z](?=\d|\Z)|\d(?<![\w.\-/].)\d\d-\d{3}-\d{3}\Z",
-        window=re.compile(r"[ \dA-D]{0,13}+"),
+        shape=rf"(?<![\w.\-/])(?:{'|'.join(layout.pattern.partition(' ')[0] for layout in _SPACED_LAYOUTS)})\Z",
+        window=re.compile(r"[ \dA-Z.\-/]{0,24}+"),
+        needs=re.compile("|".join(layout.pattern for layout in _SPACED_LAYOUTS)),
     ),
 )
 RULES: Final = (
