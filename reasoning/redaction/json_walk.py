@@ -29,6 +29,7 @@ from reasoning.redaction.values import class_changes, is_issued, is_mixed
 Json = Any
 _NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")
 _VALUE_KEYS = ("value", "val", "content", "data")
+_NUMBER_KEYS = (*_VALUE_KEYS, "number", "no", "nr", "id")  # in an object behind a label, which is their label
 _VECTOR_COMMAS = 15  # of a list of numbers in a text
 _NUMBERS = re.compile(
     rf"\[?\s{{0,4}}(?:[+-]?\d[\d.eE+\-]{{0,30}}\s{{0,4}},\s{{0,4}}){{{_VECTOR_COMMAS},}}+[+-]?[\d.]?[\d.eE+\-]{{0,30}}\s{{0,4}}\]?"
@@ -125,7 +126,9 @@ class JsonWalk:
             return self.spend(TOO_DEEP)
         self._ancestors.add(id(value))
         try:
-            return self.mapping(value, depth) if isinstance(value, Mapping) else self.array(value, depth, kind, name)
+            if isinstance(value, Mapping):
+                return self.mapping(value, depth, name)
+            return self.array(value, depth, kind, name)
         finally:
             self._ancestors.discard(id(value))
 
@@ -160,7 +163,7 @@ class JsonWalk:
                 return VECTOR
         return None
 
-    def mapping(self, value: Mapping[Any, Any], depth: int) -> Json:
+    def mapping(self, value: Mapping[Any, Any], depth: int, label: str) -> Json:
         shown: dict[str, Json] = {}
         # HAR files and many APIs write headers as {"name": "Authorization", "value": "…"}.
         sibling = self.kind_by_sibling(value)
@@ -175,7 +178,8 @@ class JsonWalk:
             number = 2
             while unique in shown:
                 unique, number = f"{shown_key} ({number})", number + 1
-            shown[unique] = self.value(item, depth=depth + 1, kind=kind, name=name)
+            own_label = label if label and name.lower() in _NUMBER_KEYS else name
+            shown[unique] = self.value(item, depth=depth + 1, kind=kind, name=own_label)
         return shown
 
     def kind_by_sibling(self, value: Mapping[Any, Any]) -> KeyKind:

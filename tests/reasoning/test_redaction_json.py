@@ -86,6 +86,22 @@ def test_pairs_use_the_name_beside_them():
     ]
 
 
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize(
+    "label", ["ssn", "aadhaar", "pesel", "taxId", "national_id", "insuranceNumber", "codiceFiscale"]
+)
+def test_identity_numbers_are_masked_by_their_form_behind_any_label(label):
+    number = "RSSMRA85T10A562S"
+
+    assert redact_args({label: number}) == {label: "[redacted]"}
+    assert redact_args({label: [number]}) == {label: ["[redacted]"]}
+    assert redact_args({label: {"number": number, "status": "open"}})[label] == {
+        "number": "[redacted]",
+        "status": "open",
+    }
+    assert redact_args({label: "pending"}) == {label: "pending"}
+
+
 def test_json_inside_strings_is_walked():
     inner = json.dumps({"password": "hunter2", "n": 1})
 

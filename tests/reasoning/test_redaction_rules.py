@@ -297,7 +297,7 @@ KEYS = {
         """,
     KeyKind.WEAK: "key keys tokens signature session code nonce",
     KeyKind.EMAIL: "email user_email eMail recipients contact-emails",
-    KeyKind.PII: "ssn phone phoneNumber first_name card_number date_of_birth iban ip clientIp src_ip taxId birthday",
+    KeyKind.PII: "phone phoneNumber first_name card_number date_of_birth iban ip clientIp src_ip birthday",
     KeyKind.VECTOR: "embedding query_vector Embeddings logits",
     KeyKind.NONE: """
         max_tokens tokensEst token_count input_cost_per_token prompt_tokens completionTokens cached_tokens nextToken

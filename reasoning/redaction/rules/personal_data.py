@@ -225,7 +225,8 @@ LABELS: Final = {
             " РНОКПП RNOKPP ІПН IPN teudat_zehut תעודת_זהות זהות aadhar आधार पैन pan_card เลขประจำตัวประชาชน"
             " บัตรประชาชน เลขบัตรประชาชน thai_id thai_national_id CCCD căn_cước CMND BVN EHIC"
             " medicare_beneficiary subscriber_id health_plan_id NAVS NAVS13 fnr FNR"
-            " national_number henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
+            " national_number insurance_number licence_number license_number"
+            " henkilötunnukseni kennitalan fødselsnummeret numéro_de_sécu num_sécu documento_número"
             " driver_number dl_number dl_no numéro_de_permis n°_de_permis prawa_jazdy 身分證 身份證 주민번호"
             " jumin загранпаспорт загранпаспорта zagranpasport passport_rf pasport"
         ),
