@@ -222,7 +222,7 @@ ALLOWLIST = (
         "[a-f0-9]77",
     ),
     Allowed("next name", r"[a-z][a-z_]{1,30}=", "database=", "maple77="),
-    Allowed("next option", r"--?[a-z][a-z-]{1,40}=?", "--new-password", "-maple77"),
+    Allowed("next option", r"--?[a-z][a-z-]{1,40}(?:=(?:\[.*)?)?", "--new-password", "-maple77"),
     Allowed(
         "rules of validation",
         r"(?:min|max|size|between|digits|same|unique|exists|current_password|confirmed|required|nullable|sometimes|string)"
@@ -250,7 +250,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "reference to a store",
-        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog|SecretString):.*|[a-z]{2,10}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
+        r"(?:op|vault|ssm|arn|urn|file|keyring|classpath|workspace|catalog|SecretString):.*|[a-z][a-z-]{1,24}:/(?!/)[\w./-]+|ENC\[[A-Z].*|@Microsoft\..*",
         "op://vault/item/password",
         "maple:item77",
     ),

@@ -76,7 +76,10 @@ _PUBLIC_BESIDE = (
         re.compile(r"(?i)(?:session|storage|cookie|token)_?key\Z"),
         re.compile(r"@?(?:[A-Za-z_-]{1,16}[.:/])+[A-Za-z_-]{1,16}"),
     ),
-    (re.compile(r"(?i)auth\Z"), re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos")),
+    (
+        re.compile(r"(?i)auth\Z"),
+        re.compile(r"(?i)basic|bearer|digest|negotiate|ntlm|certificate|kerberos|plain|login|external|gssapi"),
+    ),
     (
         re.compile(r"(?i:token|credentials?)(?i:[ _-]?id)\Z|[a-z]Secrets?Id\Z"),
         re.compile(r"(?i)(?:[a-z][\w.]{0,40}-){0,4}[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),

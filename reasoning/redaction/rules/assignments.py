@@ -100,6 +100,7 @@ _REMOTE_REF = re.compile(r"[ \t]*(?:#[^\n]*)?\n\s{1,24}remoteRef:")  # behind th
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
+_HUMPS = re.compile(r"(?:[A-Z][a-z]+){2,}")
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{WEAK_MIN_CHARS}}}")
 # Behind these a value follows, not a sentence.
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
@@ -342,7 +343,7 @@ def is_code(name: str, value: str) -> bool:
 
 def is_type(name: str, value: str) -> bool:
     """True for words behind a name whose secrets no person chooses: ``token = Error``, ``cookies: sessionCookies``."""
-    is_camel_case = not value.islower() and class_changes(value) < 0.3
+    is_camel_case = not value.islower() and (class_changes(value) < 0.3 or _HUMPS.fullmatch(value) is not None)
     is_chosen = name.isupper() or PASSWORD_NAME.search(name) or "secret" in name.lower()
     return not is_chosen and (is_camel_case or (len(value) <= 10 and value[1:].islower()))
 

@@ -28,14 +28,14 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
     " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser requirepass masterauth"
-    " keygen"
+    " keygen nickserv"
 )
 TRIGGERS = (
     Trigger(
         "command",
         _COMMAND_WORDS,
         window=next_words(12),
-        needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit|requirepass|masterauth"),
+        needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit|requirepass|masterauth|(?i:nickserv) "),
     ),
     Trigger("command", wordset("net"), window=re.compile(r"(?: (?:user?(?: \S*+){0,4}+)?+)?+")),
     Trigger(
@@ -53,7 +53,7 @@ TRIGGERS = (
     Trigger(
         "flag",
         marks="-/",
-        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|p(?=\S{5}))|/(?<!\S/)(?:[uU]:|[rR][uU](?!\w))",
+        shape=r"-(?<![\w-]-)(?:-?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|[uU]\w{1,32}[:%]|h?p(?=\S{5}))|/(?<!\S/)(?:[uU]:|[rR][uU](?!\w))",
         window=next_words(4),
     ),
 )
@@ -81,9 +81,9 @@ RULES = (
         "password behind -p",
         "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
-        r"(?<![\w-])-p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        r"(?<![\w-])-h?p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
         accept=is_no_number,
-        needs=r"-p",
+        needs=r"-h?p",
     ),
     pattern_rule(
         "command with a password",
@@ -103,11 +103,44 @@ RULES = (
         "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
-        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|(?P<encoded>base64(?! --?[dD])))",
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|cryptsetup|(?P<encoded>base64(?! --?[dD])))",
         accept=lambda found, value: (
             is_mixed(value) and value[0] != "$" if found["encoded"] else is_no_number(found, value)
         ),
         needs=r"[|>]",
+    ),
+    pattern_rule(
+        "output of a command as a file",
+        "name",
+        ("rsync --password-file=<(echo {password}) a b", "rsync --password-file=<(pass show backup2) a b"),
+        r"(?:pass|key|secret|token)[\w-]{0,24}[= ]<\((?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>[^\s\"'|()]{4,256}+)",
+        accept=is_no_number,
+        needs=r"<\(",
+    ),
+    pattern_rule(
+        "entry of a key chain",
+        "name",
+        ("security add-generic-password -a ann -w {password}", "security find-generic-password -a ann -w"),
+        r"add-(?:generic|internet)-password[ ][^\n|]{0,160}?-w[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
+        needs=r"add-",
+    ),
+    pattern_rule(
+        "command of a protocol",
+        "login user name",
+        ('a1 LOGIN ann@example.com "{password}"', "USER ann\n331 Password required\nQUIT2"),
+        # LOGIN of IMAP, PASS of FTP and POP3.
+        r"(?:(?<!\S)LOGIN[ ]\"?[\w.@\-]{1,64}\"?[ ]\""
+        r"|(?:USER[ ]\S{1,64}|[Pp]assword[ ]required[^\n]{0,40})\r?\n(?:\d{3}[ ][^\n]{0,80}\n)?PASS[ ])"
+        r"(?P<value>[^\s\"]{4,128}+)",
+        needs=r"LOGIN|PASS",
+    ),
+    pattern_rule(
+        "login to a chat",
+        "command",
+        ("/msg NickServ identify ann {password}", "NickServ asks you to identify yourself again1"),
+        r"(?i)nickserv[ ](?:identify|register)[ ](?:[\w\-]{1,32}[ ])?(?P<value>[^\s@]{5,128}+)",
+        accept=is_mixed_value,
+        needs=r"(?i)nickserv (?:i|r)",
     ),
     pattern_rule(
         "here string",

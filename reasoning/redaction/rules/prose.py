@@ -61,7 +61,7 @@ QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
 # Names of what people choose, also ordinary words. Of the first ones the language's grammar is known as well.
-_NAME_OF_WORDS = r"pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|psk|answer|pw\Z"
+_NAME_OF_WORDS = r"pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|psk|pre-?shared|answer|pw\Z"
 _OTHER_MEANINGS = wordset("clave losung parola ww κωδικός κωδικο khẩu sandi")  # a key, a slogan, a word, a code
 _FOREIGN_NAMES = "|".join(sorted(FOREIGN_PASSWORD_WORDS - _OTHER_MEANINGS))
 PASSWORD_NAME: Final = re.compile(rf"(?i){_NAME_OF_WORDS}|(?<![^\W_])(?:{_FOREIGN_NAMES})(?![^\W_])")
@@ -93,7 +93,7 @@ _IS_VALUE = re.compile(  # "… for bob is …"
 )
 _THEN_VALUE = re.compile(  # "use the password …", "root's password …", or in columns
     rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?(?:\s{{1,4}}|[ ]{{5,40}}(?=\S{{3,256}}+(?! )))"
-    r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)(?![\"']\s{0,2}:)"
+    r"(?:(?:to|use|enter|type|try|ascii(?:-text)?|\d)\s{1,4}){0,2}[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)(?![\"']\s{0,2}:)"
 )
 # A code of a door or a login; others (status, postal, industry) are public.
 _CODE_WORDS = (
@@ -115,7 +115,7 @@ _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}\s?[:=]")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
-    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+/[a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+[/.][a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
     r"|[a-z][\w./-]*:\d{1,2}(?![\w:])"  # of an image
 )
 # Behind these words is an id, a digest or a place.

@@ -90,7 +90,7 @@ TRIGGERS = (
         "call",
         wordset(
             "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
-            " encrypt cipher fernet wifi ftp crypt bcrypt argon hashpw checkpw btoa encode"
+            " encrypt cipher fernet wifi ftp sequelize crypt bcrypt argon hashpw checkpw btoa encode"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
@@ -198,7 +198,7 @@ RULES = (
         "call",
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|wifi|ftp)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}"
+        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|sequelize|wifi|ftp)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}"
         r"[ ]?[(\[]?(?:\$?\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
