@@ -59,7 +59,7 @@ _BOOKKEEPING = wordset("pagination next page continuation previous prev cursor s
 _KEY_BOOKKEEPING = wordset(
     "primary foreign sort partition cache composite unique candidate natural surrogate range hash dict object row group"
     " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
-    " answer json dictionary hot short arrow shift ctrl"
+    " answer json dictionary hot short arrow shift ctrl socket"
 )
 # Whose code is public: an errorCode, a countryCode.
 _CODE_OWNERS = wordset(
@@ -73,7 +73,8 @@ FOREIGN_PASSWORD_WORDS: Final = wordset(
     hasłem haslo heslo hesla heslem geslo ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet
     salasana salasanan salasanani salasõna parool jelszó jelszava jelszavam jelszo
     şifre şifresi şifreniz şifrem sifre sifrem parolası parolam slaptažodis
-    пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמא المرور السر khẩu
+    пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמת סיסמא
+    المرور سر السر khẩu
     sandi sandinya
     """
 )

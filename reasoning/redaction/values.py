@@ -228,6 +228,8 @@ _SENTENCE_WORDS = wordset(
     those through thus tied time to together token tokens too top under unique unknown unlike unsafe until up upon
     us use used user users uses valid value very via vital want was way we weak well were what when where whether
     which while who whose why will with within without worth would wrong yet you your strings numbers
+    bound bought brought broken built chosen drawn frozen hidden laid led lent met paid proven read sold spent split
+    spread stolen taught thrown understood
     taken given known shown written made kept held passed terminal two three four five six seven eight nine ten twelve
     um uma uns umas un una une uno unos unas os las los lo les des du de do dos das da le la el il gli een het der die
     das den dem ein eine einer einem einen eines ett och na por para pour per con com mit von vom zu zum zur auf für

@@ -144,7 +144,7 @@ RULES = (
     ),
     pattern_rule(
         "here string",
-        "flag command",
+        "flag command name",
         ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
         r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
         accept=is_no_number,

@@ -434,9 +434,9 @@ TRIGGERS: Final = (
     Trigger(
         "cjk",
         frozenset("密口令パ"),  # with which the words for a password begin
-        shape="[비암]",
-        marks="비암",
-        window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
+        shape="[비암]|รหัสผ่าน|पासवर्ड",
+        marks="비암รप",
+        window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+(?:[^\s!-~]{1,12}+\s{0,2}+)?+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
     ),
 )
 RULES: Final = (
@@ -469,10 +469,10 @@ RULES: Final = (
         "login",
         ("log in with anna and {password}", "Log in to server web-01 and run it"),
         r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
-        r"|anmeld(?:ung|en)|einloggen|(?:logge|melde)[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
+        r"|anmeld(?:ung|en)|einloggen|(?:logge|melde)[ ](?:dich|sich)|zugang)[\"'`*]{0,4}(?:[ ](?:details|data|info))?"
         rf"{FOR_SOMETHING}"
         r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
-        r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))",
+        r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon),?\s|(?!)))(?P<secret>(?=\S{0,128}?[\d!@#$%^&*+=~?])[^\s\"'`<>/]{3,128}+))",
         accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
     ),
@@ -553,11 +553,11 @@ RULES: Final = (
         find_seed_phrases,
     ),
     pattern_rule(
-        "Chinese, Japanese, Korean password",
+        "password in scripts of Asia",
         "cjk",
         ("密码是{password}", "密码学是一门科学。"),
-        # Chinese, Japanese and Korean write the name, a copula and the value without blanks.
-        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
+        # They write the name, a copula and the value without blanks, or with marks that are no letters to ``re``.
+        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:是|为|為|は|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
         r"[\"'`「“]?(?P<value>[!-~]{4,64}+)",
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,

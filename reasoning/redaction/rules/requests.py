@@ -90,7 +90,7 @@ TRIGGERS = (
         "call",
         wordset(
             "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
-            " encrypt cipher fernet wifi ftp sequelize crypt bcrypt argon hashpw checkpw btoa encode"
+            " encrypt cipher fernet wifi ftp bind sequelize crypt bcrypt argon hashpw checkpw btoa encode"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
@@ -198,12 +198,20 @@ RULES = (
         "call",
         ('auth=("anna", "{password}")', "auth = (user, password)"),
         # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
-        r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo|mysqli|sequelize|wifi|ftp)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}"
+        r"(?i)(?:(?:auth|credentials?|login|connect|user|simple_bind|pdo|mysqli|sequelize|wifi|ftp)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}"
         r"[ ]?[(\[]?(?:\$?\w{1,40},\s{0,4})?(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
         r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
         r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
         r"(?:b|Some\()?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']",
         accept=is_call_argument,
+    ),
+    pattern_rule(
+        "password of a call",
+        "name",
+        ('keyring.set_password("svc", "ann", "{password}")', 'set_password("svc", "ann", phrase)'),
+        r"(?i)set_?password\((?:[\"'][^\"'\n]{0,100}[\"'],[ ]?){1,3}[\"'](?P<value>[^\"'\n]{4,256}+)[\"']",
+        accept=is_mixed_value,
+        needs=r"\([\"']",
     ),
     pattern_rule(
         "password to hash or encode",
