@@ -100,8 +100,8 @@ _CODE_WORDS = (
     r"(?:(?:one-time|[2m]fa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|door|gate|alarm|entry|unlock"
     r"|pin|tan)[ -]?(?:pass)?code"
     r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts|alarm|deur|kluis|toegangs)-?code"
-    r"|c(?:ode|ódigo|odice)[ ](?:d(?:[eiu]|el|es|ella)(?:[ ]|[ ]?l[a'’][ ]?))?(?:v[ée]rif|confirm|s[ée][cg]ur|acc"
-    r"|immeub|port|puert|badge|entr|alarm|allarm|carte|cassaf|garage|casa|caja|cancell|coffre)\w{0,12})"
+    r"|c(?:ode|ódigo|odice)[ ](?:d(?:['’]|(?:[eiu]|el|es|ella)(?:[ ]|[ ]?l[a'’][ ]?)))?(?:v[ée]rif|confirm|s[ée][cg]ur"
+    r"|acc|immeub|port|puert|badge|entr|alarm|allarm|carte|cassaf|garage|casa|caja|cancell|coffre)\w{0,12})"
 )
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?)"
@@ -452,9 +452,12 @@ RULES: Final = (
         ("Your verification code is {}.\t493817", "status code 404, exit code 137"),
         rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|PUK|(?i:cv[cv]2?))"
         rf"[\"'`*]{{0,3}}(?:{FOR_SOMETHING}(?=\s{{1,4}}(?:is|was|ist|lautet|est|es|è)\s|\s?:))?"
-        r"(?:,?\s{1,4}(?:is|was|ist|lautet|est|es|è|c['’]est)(?:\s{1,4}(?:now|seit|since|jetzt|ab|vanaf|ahora|désormais)(?:\s[\w.]{1,12})?|\s{1,4}(?:le|la|el|il))?)?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
-        r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)",
-        needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN|PUK).{1,64}?\d{3})",
+        r"(?:,?\s{1,4}(?:is|was|ist|lautet|est|es|è|c['’]est)(?:\s{1,4}(?:now|seit|since|jetzt|ab|vanaf|ahora|désormais)(?:\s[\w.]{1,12})?|\s{1,4}(?:le|la|el|il))?)?\s{0,3}(?P<sign>[:=])?\s{1,4}[\"'`*]{0,3}"
+        r"(?P<value>(?:\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)"
+        r"|(?(sign)[^\s\"'`<>]{5,64}+|(?!)))",
+        accept=lambda _found, value: value.replace(" ", "").replace("-", "").isdigit() or is_mixed(value),
+        strip=True,
+        needs=r"(?s:(?:C(?:[OoÓó][Dd]|[Vv])|c(?:[OoÓó][Dd]|[Vv])|OTP|TAN|PIN|PUK).{1,64}?\d)",
     ),
     pattern_rule(
         "code before its name",

@@ -188,7 +188,7 @@ RULES = (
         ("Bearer {key}", "Basic earnings per share were 6.11; diluted 6.08."),
         # It begins with the letters to which a search can skip.
         r"(?P<scheme>[AaBbSsTt](?<![A-Za-z].)(?i:(?<=b)earer|(?<=b)(?<!-b)asic|(?<=t)oken|(?<=s)ession|(?<=a)pi-?key))[\"'`*\\]{0,4}"
-        r"(?:[ \t]{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}"
+        r"(?:[ \t]{1,4}|[:=][ \t]{0,2}|%20)[\"'`*\\]{0,4}(?:[ ]?[+.&][ ]?[\"'])?"
         r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)",
         accept=is_scheme_value,
         strip=True,

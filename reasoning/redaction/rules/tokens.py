@@ -181,6 +181,7 @@ _PUBLIC_ID = re.compile(
     r"AAAA[BCE][0-9A-Za-z]|iVBORw0KGgo|/9j/4|R0lGOD[dl]h|LS0tLS1CRUdJTiBDRVJU|UklGR|JVBERi0|PHN2Zy|PD94bWwg"
     r"|/{0,2}(?:ipfs/)?Qm[1-9A-HJ-NP-Za-km-z]{44}(?![A-Za-z0-9])"  # the address of a file
     r"|PL[\w-]{32}(?![\w-])"  # a playlist
+    r"|nonce-"  # of a page's policy
     r"|_Z[NTLS\d]"  # a mangled name of C++ or Rust
     r"|RW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/])"  # a public key of minisign
     r"|MIGfMA0GCSqGSIb3DQEBAQUAA|MII[BC]IjANBgkqhkiG9w0BAQEF|MFkwEwYHKoZIzj0CAQ|MCowBQYDK2V"  # public keys in Base64
