@@ -403,7 +403,7 @@ TRIGGERS: Final = (
         "login",
         wordset(
             "login log credential credentials creds zugangsdaten anmeldedaten anmeldung anmelden einloggen logge melde"
-            " zugang logged sign signed"
+            " zugang logged sign signed identifiants credenciales credenciais credenziali inloggegevens"
         ),
         window=next_words(9),
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
@@ -472,9 +472,10 @@ RULES: Final = (
         "login",
         ("log in with anna and {password}", "Log in to server web-01 and run it"),
         r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
+        r"|identifiants|credenciales|credenciais|credenziali|inloggegevens"
         r"|anmeld(?:ung|en)|einloggen|(?:logge|melde)[ ](?:dich|sich)|zugang)[\"'`*]{0,4}(?:[ ](?:details|data|info))?"
         rf"{FOR_SOMETHING}"
-        r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
+        r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|sind|lauten|sont|son|sono|são|zijn|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
         r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon),?\s|(?!)))(?P<secret>(?=\S{0,128}?[\d!@#$%^&*+=~?])[^\s\"'`<>/]{3,128}+))",
         accept=lambda _found, value: is_mixed(value) and not _NO_PASSWORD.search(value),
         strip=True,
@@ -560,7 +561,7 @@ RULES: Final = (
         "cjk",
         ("密码是{password}", "密码学是一门科学。"),
         # They write the name, a copula and the value without blanks, or with marks that are no letters to ``re``.
-        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:是|为|為|は|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
+        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:是|为|為|は|です|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
         r"[\"'`「“]?(?P<value>[!-~]{4,64}+)",
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,

@@ -197,7 +197,7 @@ _PUBLIC_NAME = re.compile(
     r"|(?<![a-z])(?:at|c|s)_hash|build[ _-]?id|sec-websocket-(?:accept|key)"
     r"|(?<![\w?&])(?:p|bh?)(?==)"  # of DKIM
     r"|content-md5|message-id|amz-id-2|site-verification"
-    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:iv|tag))"
+    r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:data|iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}(?:W/)?\\?[\"'`<>]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-]|[\w.-]{3,60}:)?\Z"
 )
 # What Base64 of a sentence becomes again.
