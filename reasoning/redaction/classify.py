@@ -108,10 +108,11 @@ SECRET_PAIRS = frozenset(
     | {("key", "material"), ("honeycomb", "team"), ("art", "api"), ("app", "token")}
     | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
-# Whatever their value is. Identity numbers are masked where the value has their form: ``personal_data.is_labelled``.
+# Whatever their value is: of a social security number the last four digits are private as well. Other identity numbers
+# are masked where the value has their form (``personal_data.is_labelled``).
 _PII_WORDS = wordset(
-    "phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname phonenumber firstname"
-    " lastname fullname msisdn whatsapp remoteaddr ip"
+    "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname phonenumber"
+    " firstname lastname fullname msisdn whatsapp remoteaddr ip"
 )
 _PII_PAIRS = frozenset(
     {(word, "name") for word in wordset("first last middle full maiden family given")}
@@ -127,6 +128,8 @@ _PII_PAIRS = frozenset(
         ("bank", "account"),
         ("credit", "card"),
         ("debit", "card"),
+        ("social", "security"),
+        ("security", "number"),
     }
 )
 _EMAIL_WORDS = wordset("email emails mail emailaddress recipient recipients")

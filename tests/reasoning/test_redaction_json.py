@@ -87,9 +87,7 @@ def test_pairs_use_the_name_beside_them():
 
 
 @pytest.mark.spec("004 redaction")
-@pytest.mark.parametrize(
-    "label", ["ssn", "aadhaar", "pesel", "taxId", "national_id", "insuranceNumber", "codiceFiscale"]
-)
+@pytest.mark.parametrize("label", ["aadhaar", "pesel", "taxId", "national_id", "insuranceNumber", "codiceFiscale"])
 def test_identity_numbers_are_masked_by_their_form_behind_any_label(label):
     number = "RSSMRA85T10A562S"
 
@@ -100,6 +98,13 @@ def test_identity_numbers_are_masked_by_their_form_behind_any_label(label):
         "status": "open",
     }
     assert redact_args({label: "pending"}) == {label: "pending"}
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize("label", ["ssn", "itin", "socialSecurity", "social_security_number"])
+def test_last_digits_of_a_social_security_number_are_masked(label):
+    assert redact_args({label: "6789"}) == {label: "[redacted]"}
+    assert redact_args({label: {"last4": 6789}}) == {label: "[redacted]"}
 
 
 def test_json_inside_strings_is_walked():
