@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, parameter, shown_model, without_parameters
@@ -191,65 +191,53 @@ class OpenAIService:
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
         endpoint = self._endpoint(request.body.get("model") or await self.find_model())
+        decoder = self.new_decoder(endpoint)
+        silence = SilenceLimit(self._connection, endpoint)
         OpenAIService.open_streams += 1
         try:
-            while True:
-                decoder = self.new_decoder(endpoint)
-                try:
-                    async with aclosing(self._read_response(request, endpoint, decoder)) as deltas:
-                        async for delta in deltas:
-                            yield delta
-                    return
-                except ProviderError as error:
-                    if decoder.has_read or not self._leaves_out(error, request):
-                        raise
+            with self._noting_failures(request, endpoint):
+                async with AsyncExitStack() as stack:
+                    # 1. The head of the response, within the time for the first word.
+                    response = await silence.wait(self._send(request, stack))
+                    # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
+                    events, chunks = BodyParser(), response.iter_bytes()
+                    reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
+                    usage_until: float | None = None
+                    while not decoder.done:
+                        if decoder.is_over:
+                            usage_until = usage_until or asyncio.get_running_loop().time() + _USAGE_S
+                            chunk = await wait_for_usage(anext(chunks, None), usage_until)
+                        else:
+                            chunk = await silence.wait(anext(chunks, None))
+                        if chunk is None:
+                            break
+                        for start in range(0, len(chunk), SLICE_BYTES):
+                            if start:
+                                await asyncio.sleep(0)  # lets other tasks run between the slices of a large piece
+                            for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
+                                silence.note(delta)
+                                yield delta
+                        # What arrives within a window is read together. The first text never waits.
+                        if silence.has_heard and not decoder.ended:
+                            now = asyncio.get_running_loop().time()
+                            with reading_paused():
+                                await asyncio.sleep(until_next_frame_s(now, self.open_streams))
+                            # One pass of the event loop delivers what arrived, so that the next read returns all of it.
+                            await asyncio.sleep(0)
+                    # 3. What the decoder holds back until it knows that nothing follows.
+                    for delta in finish_events(events, decoder):
+                        yield delta
+                    await read_to_end(chunks)
+            return
         except ProviderError as error:
-            self._note_failure(error, request)
-            raise
-        except Exception as error:
-            failure = self._failure(error, endpoint, request.body)
-            self._note_failure(failure, request)
-            raise failure from error
+            if decoder.has_read or not self._leaves_out(error, request):
+                raise
         finally:
             OpenAIService.open_streams -= 1
-
-    async def _read_response(
-        self, request: ProviderRequest, endpoint: Endpoint, decoder: ResponseDecoder
-    ) -> AsyncGenerator[RawDelta, None]:
-        silence = SilenceLimit(self._connection, endpoint)
-        async with AsyncExitStack() as stack:
-            # 1. The head of the response, within the time for the first word.
-            response = await silence.wait(self._send(request, stack))
-            # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
-            events, chunks = BodyParser(), response.iter_bytes()
-            reading_paused = response.http_response.extensions.get("reading_paused", nullcontext)
-            usage_until: float | None = None
-            while not decoder.done:
-                if decoder.is_over:
-                    usage_until = usage_until or asyncio.get_running_loop().time() + _USAGE_S
-                    chunk = await wait_for_usage(anext(chunks, None), usage_until)
-                else:
-                    chunk = await silence.wait(anext(chunks, None))
-                if chunk is None:
-                    break
-                for start in range(0, len(chunk), SLICE_BYTES):
-                    if start:
-                        await asyncio.sleep(0)  # lets other tasks run between the slices of a large piece
-                    for delta in decode_together(events.feed(chunk[start : start + SLICE_BYTES]), decoder):
-                        silence.note(delta)
-                        yield delta
-                # What arrives within a window is read together. The first text never waits.
-                if silence.has_heard and not decoder.ended:
-                    now = asyncio.get_running_loop().time()
-                    with reading_paused():
-                        await asyncio.sleep(until_next_frame_s(now, self.open_streams))
-                    # One pass of the event loop delivers what arrived, so that the next read returns all of it.
-                    await asyncio.sleep(0)
-            # 3. What the decoder holds back until it knows that nothing follows.
-            for delta in finish_events(events, decoder):
+        # An answer with status 200 was the refusal of an optional parameter, which is left out from now on.
+        async with aclosing(self.stream(request)) as deltas:
+            async for delta in deltas:
                 yield delta
-            if decoder.done:
-                await read_to_end(chunks)
 
     async def _send(self, request: ProviderRequest, stack: AsyncExitStack) -> Any:
         """Return the open response, having left out the optional parameters that the service refuses.
@@ -306,6 +294,19 @@ class OpenAIService:
     def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
         """Return what is remembered of a refused parameter: of one that asks for reasoning, with its value."""
         return name if name in self._optional else f"{name}={parameter(body, name)}"
+
+    @contextmanager
+    def _noting_failures(self, request: ProviderRequest, endpoint: Endpoint) -> Iterator[None]:
+        """Raise any failure as a ProviderError without words of the conversation."""
+        try:
+            yield
+        except ProviderError as error:
+            self._note_failure(error, request)
+            raise
+        except Exception as error:
+            failure = self._failure(error, endpoint, request.body)
+            self._note_failure(failure, request)
+            raise failure from error
 
     def _note_failure(self, error: ProviderError, request: ProviderRequest) -> None:
         error.detail = without_conversation(error.detail, request.body)
