@@ -6,6 +6,7 @@ django-environ; the real environment wins over it. An empty value means the defa
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -25,7 +26,9 @@ from chat.providers.address import check_address, check_host, in_brackets, port_
 EXIT_INVALID_SETTING = 2
 BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
-VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
+REMARK = re.compile(r"\s*(#.*)?\Z")
+# systemd reads the rest of a line as value, a shell reads " #" as a remark: in quotation marks both read the same.
+ASSIGNMENT = re.compile(r"""(export )?[A-Za-z_0-9]+=(\s*(".*"|'.*')|(?!.*\s#).*)\Z""")
 URL_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
 BEARER_TOKEN_TEXT = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 HEADER_TEXT = re.compile(r"[ -~]*")
@@ -58,21 +61,26 @@ class Variable(NamedTuple):
 def read_environment(env_file: Path) -> Mapping[str, str]:
     """Return the environment merged with ``.env``: a copy, so that child processes don't inherit the file's secrets."""
     try:
-        lines = env_file.read_text(encoding="utf-8").splitlines()
+        lines = env_file.read_text(encoding="utf-8-sig").splitlines()  # some editors begin a file with a mark
     except FileNotFoundError:
         return dict(os.environ)
     except (OSError, UnicodeDecodeError) as error:
         refuse_start(f"{env_file.name}: {type(error).__name__} while reading; allowed: a readable file in UTF-8")
-    for number, line in enumerate(lines, start=1):
-        # django-environ would skip a malformed line and log its text, which may be a secret.
-        if not VALID_LINE.match(line):
-            text = f"{env_file.name}: line {number} (not shown) is not allowed; allowed: NAME=value, or # and a remark"
-            refuse_start(text)
+    assignments = []
+    for number, line in enumerate(map(str.rstrip, lines), start=1):
+        # django-environ would skip any other line, an indented remark too, and log its text, which may be a secret.
+        if ASSIGNMENT.match(line):
+            assignments.append(line)
+        elif not REMARK.match(line):
+            refuse_start(
+                f"{env_file.name}: line {number} (not shown) is not allowed; allowed: NAME=value, with a value that "
+                "contains ' #' in quotation marks; or # and a remark"
+            )
 
     class EnvironmentCopy(environ.Env):
         ENVIRON: ClassVar[dict[str, str]] = dict(os.environ)
 
-    EnvironmentCopy.read_env(env_file)
+    EnvironmentCopy.read_env(io.StringIO("\n".join(assignments)))
     return EnvironmentCopy.ENVIRON
 
 

@@ -183,6 +183,51 @@ def test_malformed_line_of_the_file_is_named_by_its_number(read_settings, tmp_pa
     assert "hunter2" not in line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "DEMO_PASSWORD=hunter2 # of the demo",
+        "DEMO_PASSWORD='hunter2'\t# of the demo",
+        "DEMO_PASSWORD= # hunter2",
+        'A="b" c #',
+    ],
+)
+def test_remark_behind_a_value_is_refused(read_settings, tmp_path, capsys, line):
+    (tmp_path / "env").write_text(f"DEBUG=false\n{line}\n")
+
+    with pytest.raises(SystemExit):
+        read_settings(ENV_FILE=str(tmp_path / "env"))
+
+    said = capsys.readouterr().err
+    assert "line 2 (not shown)" in said
+    assert "in quotation marks" in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("DEMO_PASSWORD='a #b'", "a #b"),
+        ('DEMO_PASSWORD="a #b"', "a #b"),
+        ("DEMO_PASSWORD=a#b", "a#b"),
+        ("DEMO_PASSWORD=#b", "#b"),
+        ("DEMO_PASSWORD='ab'  \r", "ab"),
+        ("\ufeffDEMO_PASSWORD=ab", "ab"),
+    ],
+)
+def test_value_of_the_file_is_read_as_systemd_and_a_shell_read_it(read_settings, tmp_path, line, value):
+    (tmp_path / "env").write_text(f"{line}\n", encoding="utf-8", newline="")
+
+    assert read_settings(ENV_FILE=str(tmp_path / "env"))["DEMO_PASSWORD"] == value
+
+
+def test_indented_remark_is_not_logged(read_settings, tmp_path, caplog, capsys):
+    (tmp_path / "env").write_text("   # OPENAI_API_KEY=sk-hunter2\nPORT=8111\n")
+
+    assert read_settings(ENV_FILE=str(tmp_path / "env"))["PORT"] == 8111
+    assert "hunter2" not in caplog.text + capsys.readouterr().err
+
+
 def test_environment_wins_over_the_file_and_an_empty_value_means_the_default(read_settings, tmp_path):
     (tmp_path / "env").write_text("PORT=8111\nMAX_STEPS=3\nTOOL_TIMEOUT_S=\nOPENAI_API_KEY=hunter2\n")
 
