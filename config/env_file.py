@@ -7,6 +7,7 @@ file lacks. Other lines, and secrets that the environment sets, are left alone.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import secrets
@@ -17,7 +18,8 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
-ASSIGNMENT = re.compile(r"(?:export )?([A-Za-z_0-9]+)=\s*(\S?)")  # a name, and the first character of its value
+# A name, and the first character of its value.
+ASSIGNMENT = re.compile(r"""(?:export )?([A-Za-z_0-9]+)=(?:\s|""|'')*(\S?)""")
 
 
 def fresh_secrets() -> dict[str, str]:
@@ -48,11 +50,17 @@ def complete(text: str, *, with_demo: bool = True) -> str:
 
 
 def write(path: Path, *, with_demo: bool = True) -> None:
-    """Create or complete the file at ``path``, atomically."""
-    before = path.read_text(encoding="utf-8") if path.exists() else None
+    """Create or complete the file at ``path``, atomically; of a link the file that it leads to. Raises OSError."""
+    path = path.resolve()
+    try:
+        before = path.read_text(encoding="utf-8-sig") if path.exists() else None
+    except UnicodeDecodeError:
+        return  # the settings, which read it next, refuse it in one line
     after = complete(EXAMPLE.read_text(encoding="utf-8") if before is None else before, with_demo=with_demo)
     if after == before:
         return
+    if path.exists() and not path.is_file():  # such as /dev/null, which nothing else could use any more
+        raise OSError(errno.EINVAL, "no regular file, and the environment lacks secrets")
     handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner only
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(after)

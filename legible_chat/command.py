@@ -86,11 +86,15 @@ def serve(folder: Path, options: Namespace) -> int:
             os.environ[name] = value
     from config import env_file  # noqa: PLC0415 - the path was set above
 
+    own_file = os.environ.get("ENV_FILE")
+    place, hint = folder, "--data names another folder"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        env_file.write(Path(os.environ.get("ENV_FILE") or folder / ".env"), with_demo=options.demo)
+        if own_file:
+            place, hint = Path(own_file), "ENV_FILE names another file"
+        env_file.write(Path(own_file or folder / ".env"), with_demo=options.demo)
     except OSError as error:
-        sys.stderr.write(f"Cannot write to {folder}: {error.strerror}. --data names another folder\n")
+        sys.stderr.write(f"Cannot write to {place}: {error.strerror}. {hint}\n")
         return EXIT_USAGE
     from config import serve as server  # noqa: PLC0415 - reads the file that was written above
 

@@ -129,6 +129,22 @@ def test_folder_that_cannot_be_written_is_one_line(legible, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("folder/env", "Cannot write to {}: No such file or directory. ENV_FILE names another file\n"),
+        ("latin", "latin: UnicodeDecodeError while reading; allowed: a readable file in UTF-8\n"),
+    ],
+)
+def test_file_of_settings_that_cannot_be_used_is_one_line(legible, environment, tmp_path, name, said):
+    (tmp_path / "latin").write_bytes(b"DEMO_PASSWORD=p\xe4\n")
+    environment["ENV_FILE"] = str(tmp_path / name)
+
+    done = legible("serve", "--data", str(tmp_path / "data"))
+
+    assert (done.returncode, done.stderr) == (2, said.format(tmp_path / name))
+
+
 def test_failed_migration_ends_the_start(legible, tmp_path):
     (tmp_path / "legible.sqlite3").write_bytes(b"no database " * 1000)
 

@@ -1,4 +1,6 @@
+import os
 import re
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +82,40 @@ def test_failed_write_leaves_no_partial_file(tmp_path, monkeypatch):
         env_file.write(tmp_path / ".env")
 
     assert not (tmp_path / ".env").exists()
+
+
+def test_file_behind_a_link_is_completed_and_the_link_stays(tmp_path):
+    (tmp_path / "site.env").write_text("PORT=8111\n")
+    link = tmp_path / ".env"
+    link.symlink_to("site.env")
+
+    env_file.write(link)
+
+    assert link.is_symlink()
+    assert (tmp_path / "site.env").read_text().startswith("PORT=8111\nSECRET_KEY=")
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    device = tmp_path / "null"
+    try:
+        # Not the machine's own: a mistake would take it from every program.
+        os.mknod(device, stat.S_IFCHR | 0o666, Path(os.devnull).stat().st_rdev)
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+    with pytest.raises(OSError, match="no regular file"):
+        env_file.write(device)
+
+    assert device.is_char_device()
+
+
+def test_secret_between_quotation_marks_that_is_empty_is_filled_in(tmp_path):
+    path = tmp_path / ".env"
+    path.write_text("\ufeffSECRET_KEY=\"\"\nCONTENT_KEYS=''\nDEMO_PASSWORD='mine'\n")
+
+    env_file.write(path)
+
+    values = _values(path.read_text())
+    assert len(values["SECRET_KEY"]) >= 50
+    Fernet(values["CONTENT_KEYS"])
+    assert values["DEMO_PASSWORD"] == "'mine'"
