@@ -10,8 +10,10 @@ import json
 import re
 import time
 import uuid
+from functools import partial
 from typing import Any
 
+from daphne.http_protocol import WebRequest
 from django.conf import settings
 from twisted.protocols.policies import ProtocolWrapper, TimeoutMixin, WrappingFactory
 
@@ -104,6 +106,13 @@ class LimitedConnections(WrappingFactory[LimitedConnection]):
     """Wraps daphne's factory of HTTP connections."""
 
     protocol = LimitedConnection
+
+    def buildProtocol(self, addr: Any) -> LimitedConnection:  # noqa: N802 - Twisted's name
+        made = super().buildProtocol(addr)
+        # Django reads forms. Twisted would read them too, in memory and in the event loop, and refuse a wrong one with
+        # an empty answer.
+        made.wrappedProtocol.requestFactory = partial(WebRequest, parsePOSTFormSubmission=False)
+        return made
 
 
 def limit_of(head: bytes) -> int:

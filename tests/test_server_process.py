@@ -95,6 +95,16 @@ def test_body_of_a_stranger_is_refused_unread(server, headers):
     assert b"at most 65536 bytes" in answer
 
 
+async def test_broken_form_is_refused_in_the_words_of_the_api(server, http):
+    http.headers["Authorization"] = f"Bearer {server.manage('create_token', 'demo').strip()}"
+    async with http.post(f"{server.base_url}/api/documents/collections/", json={"name": "Leases"}) as response:
+        collection = (await response.json())["id"]
+
+    form = {"data": b"no form", "headers": {"Content-Type": "multipart/form-data"}}
+    async with http.post(f"{server.base_url}/api/documents/collections/{collection}/documents/", **form) as response:
+        assert (response.status, (await response.json())["error"]["code"]) == (400, "invalid_multipart")
+
+
 async def test_sign_in_works_over_plain_http_on_localhost(server, http):
     response = await _sign_in(http, server.base_url)
 
