@@ -17,6 +17,7 @@ from accounts.preferences import error_text
 from chat.api.endpoint import ApiError, endpoint, get_conversation, read_body
 from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
+from chat.documents.access import readable_collections
 from chat.models import Conversation
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError
@@ -35,7 +36,8 @@ async def conversation_list(request: HttpRequest, person: User) -> HttpResponseB
     """
     if request.method != "POST":
         newest = person.conversations.filter(expires_at=None)[:MAX_LISTED]
-        return JsonResponse([conversation_form(found) async for found in newest], safe=False)
+        ids = await readable_ids(person)
+        return JsonResponse([conversation_form(found, ids) async for found in newest], safe=False)
     form = read_body(request, ("title", "model", "settings"), is_optional=True)
     model = await model_choice.find_model(form["model"]) if form.get("model") is not None else None
     made = await sync_to_async(create_conversation)(person, form, model)
@@ -66,7 +68,7 @@ async def conversation(request: HttpRequest, person: User, conversation_id: uuid
         return HttpResponse(status=204)
     if request.method == "PATCH":
         await sync_to_async(change_conversation)(found, read_body(request, CHANGES))
-    return JsonResponse(conversation_form(found))
+    return JsonResponse(conversation_form(found, await readable_ids(person)))
 
 
 CHANGES = {
@@ -83,14 +85,20 @@ def change_conversation(found: Conversation, form: Mapping[str, Any]) -> None:
         CHANGES[name](found, value)
 
 
-def conversation_form(found: Conversation) -> dict[str, Any]:
-    """Return a conversation as the API lists it."""
+async def readable_ids(person: User) -> dict[str, str]:
+    """Return the ids of the collections that a person may read: as they are stored, and as the API has them."""
+    return {pk.hex: str(pk) async for pk in readable_collections(person.pk).values_list("pk", flat=True)}
+
+
+def conversation_form(found: Conversation, ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return a conversation as the API lists it. ``ids``: of ``readable_ids``; a deleted collection isn't read."""
+    chosen = found.collection_ids
     return {
         "id": str(found.pk),
         "title": found.title,
         "pinned": found.is_pinned,
         "allowedTools": found.allowed_tools,
-        "collections": found.collection_ids,
+        "collections": None if chosen is None else [ids[each] for each in chosen if each in ids],
         "updatedAt": found.updated_at.isoformat(),
     }
 

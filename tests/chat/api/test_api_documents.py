@@ -98,7 +98,7 @@ def test_refusals_name_field_and_reason(client, address, settings, monkeypatch):
 
 def test_collections_of_a_conversation_are_chosen(alice, client, address):
     conversation = f"/api/chats/{make_conversation(owner=alice).pk}/"
-    chosen = [Collection.objects.get().pk.hex]
+    chosen = [client.get(COLLECTIONS).json()[0]["id"]]
 
     assert client.get(conversation).json()["collections"] is None
     assert client.patch(conversation, {"collections": chosen}, **JSON).json()["collections"] == chosen
@@ -106,3 +106,16 @@ def test_collections_of_a_conversation_are_chosen(alice, client, address):
     assert client.patch(conversation, {"collections": None}, **JSON).json()["collections"] is None
     for wrong, status in (("x", 400), ([1], 404), ({}, 400)):
         assert client.patch(conversation, {"collections": wrong}, **JSON).status_code == status
+
+
+def test_deleted_collection_is_not_read_any_more(alice, client, address):
+    conversation = f"/api/chats/{make_conversation(owner=alice).pk}/"
+    kept, deleted = (client.post(COLLECTIONS, {"name": name}, **JSON).json()["id"] for name in ("Kept", "Deleted"))
+    client.patch(conversation, {"collections": [kept, deleted]}, **JSON)
+
+    client.delete(f"{COLLECTIONS}{deleted}/")
+
+    read = client.get(conversation).json()["collections"]
+    assert read == [kept]
+    assert client.get("/api/chats/").json()[0]["collections"] == [kept]
+    assert client.patch(conversation, {"collections": read}, **JSON).status_code == 200
