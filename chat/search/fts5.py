@@ -118,7 +118,8 @@ def add_index_function(connection: BaseDatabaseWrapper, **_more: Any) -> None:
 class SearchIndex:
     """``name`` is the FTS5 table, ``source`` the table whose rows it indexes, those that ``where`` selects.
 
-    ``fill`` are the statements that fill it from scratch, ``reindex`` those for PostgreSQL.
+    ``fill`` are the statements that fill it from scratch, ``reindex`` those for PostgreSQL. ``needs`` makes the indexes
+    that the triggers read.
     """
 
     name: str
@@ -128,6 +129,7 @@ class SearchIndex:
     where: str = "true"
     fill: Sequence[str] = ()
     reindex: Sequence[str] = ()
+    needs: Sequence[str] = ()
 
     def ensure(self, sender: object = None, *, using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
         """Create and fill the FTS5 table and its triggers where they are missing. Receiver of ``post_migrate``."""
@@ -173,7 +175,8 @@ class SearchIndex:
     def make(self, connection: BaseDatabaseWrapper) -> None:
         """Create what is missing of the table and its triggers."""
         with connection.cursor() as cursor:
-            cursor.execute(self.create)
+            for statement in (*self.needs, self.create):
+                cursor.execute(statement)
             for name, body in self.triggers.items():
                 cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {name} {body}")
 
@@ -205,10 +208,11 @@ def index_table(table: str) -> str:
     return f"{table}_fts"
 
 
-def passage_index(table: str, scope: str) -> SearchIndex:
+def passage_index(table: str, scope: str, *needs: str) -> SearchIndex:
     """Return the index of a table of passages: of their ``context`` and ``text``, without a copy of these.
 
-    ``scope`` is an SQL expression for a word that a search can be narrowed to, so that it reads nothing else.
+    ``scope`` is an SQL expression for a word that a search can be narrowed to, so that it reads nothing else. ``needs``
+    as of ``SearchIndex``.
     """
     name = index_table(table)
     indexed = f"{{0}}id, index_text({{0}}context), index_text({{0}}text), {scope}"
@@ -230,14 +234,24 @@ def passage_index(table: str, scope: str) -> SearchIndex:
             f"{insert} SELECT {indexed.format('')} FROM {table}",
         ),
         reindex=(f"REINDEX INDEX {table}_search", f"ANALYZE {table}"),
+        needs=needs,
     )
 
 
 ANY_SCOPE: Final = "all"  # of passages that everybody may read; a stop word of queries
-COLLECTION_OF_DOCUMENT: Final = "(SELECT collection_id FROM chat_document WHERE id = {0}document_id)"
+# In a row of a document its collection comes behind its contents: for each passage SQLite would read all of these, and
+# nobody else could write for minutes. It prefers the primary key unless the index is named.
+COLLECTION_INDEX: Final = "chat_document_with_collection"
+COLLECTION_OF_DOCUMENT: Final = (
+    f"(SELECT collection_id FROM chat_document INDEXED BY {COLLECTION_INDEX} WHERE id = {{0}}document_id)"
+)
 PASSAGE_INDEXES: Final = (
     passage_index("chat_passage", f"'{ANY_SCOPE}'"),
-    passage_index("chat_documentpassage", COLLECTION_OF_DOCUMENT),
+    passage_index(
+        "chat_documentpassage",
+        COLLECTION_OF_DOCUMENT,
+        f"CREATE INDEX IF NOT EXISTS {COLLECTION_INDEX} ON chat_document (id, collection_id)",
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """Search of documents: a person reads the passages of one's collections, in the order that all words give."""
 
 import random
+import re
 import uuid
 
 import pytest
@@ -87,3 +88,17 @@ def test_only_the_given_collections_are_read(collections):
     pk = small.pk
     small.delete()
     assert (count(pk), count(large.pk)) == (0, 20)
+
+
+def test_passage_is_indexed_without_a_look_at_the_contents_of_its_document():
+    # ruling 45: while a large document was stored, nobody else could write.
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL has no triggers for its index")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'chat_documentpassage'")
+        triggers = [sql for (sql,) in cursor.fetchall()]
+        assert len(triggers) == 3
+        for sql in triggers:
+            scope = re.search(r"\(SELECT collection_id .*?\)", sql)[0]
+            cursor.execute("EXPLAIN QUERY PLAN SELECT " + re.sub(r"(new|old)\.document_id", "'x'", scope))
+            assert "COVERING INDEX" in str(cursor.fetchall())
