@@ -139,10 +139,10 @@ def path_of(head: bytes) -> bytes:
 
 
 def too_large(head: bytes, limit: int) -> bytes:
-    """Return the response to a request with a longer body, as JSON where the API was asked."""
+    """Return the response to a request with a longer body, as JSON where the API or ``/mcp`` was asked."""
     message = f"The request is too large; at most {limit} bytes are allowed here."
     kind, body = "text/plain", message
-    if path_of(head).startswith(b"/api/"):
+    if path_of(head).startswith((b"/api/", b"/mcp")):
         kind, body = "application/json", json.dumps({"error": {"code": "too_large", "message": message}})
     return (
         "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nCache-Control: no-store\r\n"

@@ -63,6 +63,7 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
         ("/admin/filings/filing/add/", (), 64 * 1024),
         ("/accounts/settings/", (SESSION,), 2_621_440),
         ("/api/chats/?x=/admin/filings/filing/add/", (TOKEN,), 2_621_440),
+        ("/mcp", (TOKEN,), 2_621_440),
         ("/admin/filings/filing/add/?x=1", (SESSION,), 32 * MB),
         ("/data/import/", (SESSION,), 51 * MB),
         (f"/chats/{'0' * 32}/attachments/", (SESSION,), MB + 10_000_000),
@@ -85,7 +86,7 @@ def test_long_body_is_refused_before_it_comes(connection, path, headers, allowed
     assert answer.startswith("HTTP/1.1 413 ")
     assert re.search("\r\nX-Request-Id: [0-9a-f]{32}\r\n", answer)
     assert str(allowed) in answer
-    if path.startswith("/api/"):
+    if path.startswith(("/api/", "/mcp")):
         error = json.loads(answer.partition("\r\n\r\n")[2])["error"]
         assert error["code"] == "too_large"
         assert set(error) == {"code", "message"}, "the form of all errors of the API"
