@@ -6,7 +6,9 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.access import tokens
@@ -48,6 +50,23 @@ def test_last_use_is_written_at_most_once_a_minute(alice):
 
     assert uses[0] is not None
     assert uses[0] == uses[1]
+
+
+def test_token_reads_where_nothing_can_be_written(alice):
+    if connection.vendor != "sqlite":
+        pytest.skip("only SQLite refuses all writes by a switch")
+    plaintext = tokens.create_token(alice)[1]
+    connection.connection.execute("PRAGMA query_only = ON")
+    try:
+        assert tokens.authenticate(f"Bearer {plaintext}") == alice, "never used before"
+    finally:
+        connection.connection.execute("PRAGMA query_only = OFF")
+
+    tokens.authenticate(f"Bearer {plaintext}")
+    with CaptureQueriesContext(connection) as queries:
+        tokens.authenticate(f"Bearer {plaintext}")
+
+    assert not [query for query in queries if "UPDATE" in query["sql"]], "SQLite locks for one that changes nothing"
 
 
 @pytest.mark.parametrize("door", ["page", "admin", "command"])
