@@ -287,7 +287,11 @@ def parse_database_url(text: str) -> dict[str, Any]:
     is_in_memory = parts.scheme == "sqlite" and (parts.netloc != "" or name == ":memory:")
     if parts.scheme not in DATABASE_SCHEMES or not name or is_in_memory:
         raise ValueError(text)
-    return dict(environ.Env.db_url_config(text))
+    config = dict(environ.Env.db_url_config(text))
+    # Django's pool is no text and needs CONN_MAX_AGE 0: each command would end with a traceback.
+    if "pool" in config.get("OPTIONS", {}):
+        raise ValueError(text)
+    return config
 
 
 def parse_hosts(text: str) -> list[str]:
@@ -352,7 +356,7 @@ KEY_BINDINGS = ValueType(
 )
 REDIS_ADDRESS = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
 DATABASE_URL = ValueType(
-    "sqlite:///… or postgres://…, with / # ? of a password written as %2F %23 %3F",
+    "sqlite:///… or postgres://…, with / # ? of a password written as %2F %23 %3F, and without pool",
     parse_database_url,
     "sqlite:///… or postgres://…",
 )

@@ -95,6 +95,7 @@ def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, n
         ("DATABASE_URL", "sqlite://hunter2.sqlite3"),
         ("DATABASE_URL", "sqlite://:memory:"),
         ("DATABASE_URL", "sqlite:///"),
+        ("DATABASE_URL", "postgres://root:hunter2@db/legible?conn_max_age=0&pool=true"),
         ("REDIS_URL", "http://:hunter2@cache"),
         ("REDIS_URL", "redis://:hunter2@cache/zero"),
         ("REDIS_URL", "redis://:hunter2@cache/0?ssl_cert_reqs=none"),
