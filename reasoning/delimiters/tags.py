@@ -14,7 +14,8 @@ THOUGHT_NAMES = (*THINK_TAGS, "reasoning")
 NAMES = (*THOUGHT_NAMES, "scratchpad")
 _MAX_BLANKS = 8
 _MAX_ATTRIBUTE_CHARS = 200
-_MAX_TAG_CHARS = 32
+_MAX_PRIVATE_ATTRIBUTE_CHARS = 64
+_MAX_TAG_CHARS = 32 + _MAX_PRIVATE_ATTRIBUTE_CHARS
 
 
 def any_case(words: str, *, blank: str = "") -> str:
@@ -34,18 +35,21 @@ def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
 _NAME = "|".join(any_case(name) for name in NAMES)
 _THOUGHT_NAME = "|".join(any_case(name) for name in THOUGHT_NAMES)
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
-# A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
+# A scratchpad's brackets may be escaped, for HTML or for Markdown, in each form that a page draws as a bracket (product
+# 22). Its tags may have attributes anywhere: what follows them is private all the same.
 _ESCAPED = any_case("scratchpad")
-_LESS, _GREATER = r"(?:<|&(?:lt|\#60|\#[xX]3[cC]);)", r"\\?(?:>|&(?:gt|\#62|\#[xX]3[eE]);)"
+_LESS = r"(?:<|&(?:lt|LT|\#0{0,5}60|\#[xX]0{0,4}3[cC]);)"
+_GREATER = r"\\?(?:>|&(?:gt|GT|\#0{0,5}62|\#[xX]0{0,4}3[eE]);)"
+_ATTRIBUTES = rf"(?<=\s)(?=[^\s/\\])[^<>&]{{1,{_MAX_PRIVATE_ATTRIBUTE_CHARS}}}"
 _TAG = re.compile(
     rf"<(?P<lead>/?)(?P<name>{_NAME}){_BLANKS}(?P<trail>/?)>"
-    rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?P<escaped_trail>/?){_GREATER}"
+    rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?:{_ATTRIBUTES}?)?(?P<escaped_trail>/?){_GREATER}"
 )
-_PARTIAL_ENTITY = r"(?:&(?:[lg]?t?|\#[xX]?[36]?[02cCeE]?))"
+_PARTIAL_ENTITY = r"(?:&(?:[lg]t?|[LG]T?|\#[xX]?0{0,5}[36]?[02cCeE]?)?)"
 _PARTIAL_TAG = re.compile(
     rf"</?(?:{'|'.join(prefix_pattern(name) for name in NAMES)}|(?:{_NAME}){_BLANKS}/?)"
     rf"|{_PARTIAL_ENTITY}"
-    rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}/?\\?{_PARTIAL_ENTITY}?)"
+    rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}(?:{_ATTRIBUTES})?/?\\?{_PARTIAL_ENTITY}?)"
 )
 
 
@@ -182,7 +186,8 @@ class TagScanner:
                 tokens.append(buffer[end : match.start()])
             tokens.append(self._tag(match))
             end = match.end()
-        # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
+        # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped, and 64 more of
+        # attributes.
         carry_at = _partial_tag_at(buffer, end, self._grammar)
         self._carry = buffer[carry_at:]
         if carry_at > end:
