@@ -16,7 +16,7 @@ from typing import Any
 
 from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
-from reasoning.redaction import mask_private
+from reasoning.redaction import mask_private, redact_text
 from reasoning.services.arguments import is_json_object, join_arguments
 from reasoning.services.signatures import SignatureJoiner, signatures_of_call
 from reasoning.stream.limits import utf8_bytes
@@ -189,7 +189,7 @@ class ToolCallAssembler:
         return is_new
 
     def finish(self, *, turn_id: str, step: int, offered: Collection[str] = ()) -> dict[int, ToolCall]:
-        """Return the calls by index, each under an id of its own: ours where none came or it was used before.
+        """Return the calls by index, each under an id of its own: ours where none came, it was used, or is private.
 
         ``offered``: the names of all tools that the model may call.
         """
@@ -197,10 +197,14 @@ class ToolCallAssembler:
         finished: dict[int, ToolCall] = {}
         for index, call in sorted(self._calls.items()):
             # Derived, not random: the same deltas give the same events.
-            call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
+            # Ids are stored in the open, where no private text may be.
+            is_usable = call.call_id not in used and mask_private(call.call_id) == call.call_id
+            call_id = call.call_id if is_usable else f"call_{turn_id[:8]}_{step}_{index}"
             used.add(call_id)
             # First, since a tag in front of a name is cut off there, and its text would stay.
-            name = mask_private(offered_name(tool_name(mask_private(call.name)), offered))
+            name = offered_name(tool_name(mask_private(call.name)), offered)
+            # A tool's own name is exact; any other one may be anything that a model wrote.
+            name = name if name in offered else redact_text(mask_private(name))
             arguments = join_arguments(call.arguments)
             finished[index] = ToolCall(call_id=call_id, name=name, arguments=arguments, step=step)
         return finished

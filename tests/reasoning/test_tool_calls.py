@@ -115,6 +115,19 @@ def test_name_has_no_private_text(name):
     assert "PRIVATE" not in step(piece("{}", "c1", name)).calls[0].name
 
 
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize("private", ["<scratchpad>PRIVATE</scratchpad>", "<think>PRIVATE", "Scratchpad: PRIVATE"])
+def test_id_has_no_private_text(private):
+    calls = step(piece("{}", private, "a"), piece("{}", "c2", "b", index=1)).calls
+
+    assert [call.call_id for call in calls] == ["call_01234567_0_0", "c2"]
+
+
+@pytest.mark.spec("product 12")
+def test_name_that_no_tool_has_is_redacted():
+    assert step(piece("{}", "c1", "sk-proj-a1B2c3D4e5F6g7H8i9J0kLmN")).calls[0].name == "[redacted]"
+
+
 @pytest.mark.parametrize(
     "name",
     [
