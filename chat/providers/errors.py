@@ -18,7 +18,7 @@ from typing import Any, Literal, cast, get_args
 from chat.providers.base import Code, ProviderError, Reason, shown_model
 from chat.providers.model_listing import stated_limit
 from chat.providers.wordings import kind_of
-from reasoning.redaction import redact_text
+from reasoning.redaction import mask_private, redact_text
 from reasoning.replay.wire import DEFAULT_API, FORMATS
 
 MAX_QUOTED_CHARS = 300
@@ -431,13 +431,17 @@ def plain_name(name: str) -> str:
 
 
 def quote_service(text: str, endpoint: Endpoint) -> str:
-    """Return a service's words on one line, without keys and its machine's folders, redacted and shortened."""
+    """Return a service's words on one line, without keys and its machine's folders, redacted and shortened.
+
+    Services quote what they refuse, which may be an earlier answer with private text in it.
+    """
     for secret in endpoint.secrets:
         if len(secret) > 3:
             text = text.replace(secret, "[redacted]")
     if endpoint.model:
         text = text.replace(endpoint.model, shown_model(endpoint.model))
-    safe = redact_text(_HOST_FOLDERS.sub("…/", " ".join(text[: 20 * MAX_QUOTED_CHARS].split())))
+    text = mask_private(text[: 20 * MAX_QUOTED_CHARS])
+    safe = redact_text(_HOST_FOLDERS.sub("…/", " ".join(text.split())))
     return safe if len(safe) <= MAX_QUOTED_CHARS else f"{safe[:MAX_QUOTED_CHARS].rstrip()}…"
 
 

@@ -647,3 +647,17 @@ def test_folders_of_the_services_machine_are_not_quoted(text, shown):
 
     assert shown is None or detail == shown
     assert len(detail) <= 301
+
+
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Bad message: '<scratchpad>PRIVATE</scratchpad>Yes.'", "Bad message: 'Yes.'"),
+        ("Bad message: '<think>PRIVATE</think>Yes.'", "Bad message: '[redacted]Yes.'"),
+        ("Bad message:\nScratchpad: PRIVATE", "Bad message:"),
+        (r'Invalid arguments {"q": "\u003cscratchpad\u003ePRIVATE"}', 'Invalid arguments {"q": "'),
+    ],
+)
+def test_private_text_of_a_refused_request_is_not_quoted(text, shown):
+    assert failure(400, said(text)).detail == shown
