@@ -12,16 +12,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from reasoning.delimiters.headings import ScratchpadHeadings
-from reasoning.delimiters.tags import Tag, TagScanner, Token, blunt
+from reasoning.delimiters.tags import NAMES, Tag, TagScanner, Token, blunt
 from reasoning.redaction.policy import REDACTED
 from reasoning.unseen import clean
 
 _MAX_ROUNDS: Final = 4
 # Nearly no argument has any of these.
-_MAY_BE_PRIVATE = re.compile(r"[<&]|\\u[0-9a-f]{4}|scratchpad|notizblock", re.IGNORECASE)
+_MAY_BE_PRIVATE = re.compile(r"[<&]|\\u[0-9a-f]{4}|scratchpad|notizblock|%3c|\\x3c", re.IGNORECASE)
 # In JSON in a string, however often it was escaped: a character, a line break before a heading, a bracket.
 _JSON_ESCAPE = re.compile(
     r"\\+u(?P<code>[0-9a-f]{4})|\\+[nr](?=[\s#*_>\d.)\\]{0,16}(?:scratchpad|notizblock))|\\+(?P<bracket>\\[<>])",
+    re.IGNORECASE,
+)
+# A tag as an address, a string of a program or HTML in HTML has it, however often it was encoded.
+_ENCODED_TAG = re.compile(
+    r"(?:%(?:25){0,3}3c|\\+x3c|&(?:amp;){1,3}(?:lt|\#60|\#x3c);)(?P<slash>/|%(?:25){0,3}2f|\\+/|\\+x2f)?"
+    rf"(?P<name>{'|'.join(NAMES)})(?:%(?:25){{0,3}}3e|\\+x3e|&(?:amp;){{1,3}}(?:gt|\#62|\#x3e);)",
     re.IGNORECASE,
 )
 
@@ -36,6 +42,7 @@ def mask_private(text: str) -> str:
         return text
     # Whoever reads the JSON in a text, and redaction, would join a delimiter that is hidden so.
     text = clean(_JSON_ESCAPE.sub(_unescape, text))
+    text = _ENCODED_TAG.sub(lambda tag: f"<{'/' if tag['slash'] else ''}{tag['name']}>", text)
     # What is left of a text beside a scratchpad may be a delimiter or a heading once it is joined.
     for _ in range(_MAX_ROUNDS):
         masked = _mask_blocks(text)
