@@ -53,33 +53,36 @@ CALL_MARKS = {
     "<｜tool▁call▁begin｜>": "DeepSeek V3 without the outer mark",
     "<|tool▁calls▁begin|>": "DeepSeek with ASCII bars",
 }
-# A call without a mark is the whole answer: its pattern, and an example.
+# A call without a mark is the whole answer: its pattern, and an example. No run of blanks can be divided in two ways,
+# or a long one would take for ever: they are possessive, and never behind or before what takes them too.
+MAX_BARE_CHARS = 64 * 1024  # that are looked at
 _JSON_CALL = (
-    r'\{\s*(?:"(?:type|id|tool_call_id)"\s*:\s*"[^"\n]*"\s*,\s*)*"(?:name|tool|tool_name|function)"\s*:\s*"[\w.:-]+"\s*,'
-    r'\s*"(?:parameters|arguments|args|tool_input)"\s*:\s*"?\{.*\}"?\s*\}'
+    r'\{\s*+(?:"(?:type|id|tool_call_id)"\s*+:\s*+"[^"\n]*"\s*+,\s*+)*"(?:name|tool|tool_name|function)"\s*+:\s*+'
+    r'"[\w.:-]+"\s*+,'
+    r'\s*+"(?:parameters|arguments|args|tool_input)"\s*+:\s*+"?\{.*\}"?\s*+\}'
 )
 BARE_CALLS = (
     (_JSON_CALL, '{"name": "search", "parameters": {"query": "debt"}}'),  # Llama 3, Granite
     (
-        rf"```(?:json|tool|JSON)?\s*\[?\s*{_JSON_CALL}\s*\]?\s*```",
+        rf"```(?:json|tool|JSON)?\s*+\[?\s*+{_JSON_CALL}\s*+\]?\s*+```",
         '```json\n{"name": "search", "arguments": {"query": "debt"}}\n```',
     ),
-    (rf"\[\s*{_JSON_CALL}\s*\]", '[{"name": "search", "arguments": "{\\"query\\": \\"debt\\"}"}]'),  # xLAM, Granite
-    (r'\{\s*"tool_calls"\s*:\s*\[\s*\{.*\}\s*\]\s*\}', '{"tool_calls": [{"function": {"name": "search"}}]}'),
+    (rf"\[\s*+{_JSON_CALL}\s*+\]", '[{"name": "search", "arguments": "{\\"query\\": \\"debt\\"}"}]'),  # xLAM, Granite
+    (r'\{\s*+"tool_calls"\s*+:\s*+\[\s*+\{.*\}\s*+\]\s*+\}', '{"tool_calls": [{"function": {"name": "search"}}]}'),
     (  # Command R
-        rf"(?:Plan:.*)?\s*Action:\s*```(?:json)?\s*\[?\s*{_JSON_CALL}\s*\]?\s*```",
+        rf"(?:Plan:.*)?Action:\s*+```(?:json)?\s*+\[?\s*+{_JSON_CALL}\s*+\]?\s*+```",
         'Action: ```json\n[{"tool_name": "search", "parameters": {"query": "debt"}}]\n```',
     ),
     # Kimi, Mistral and Gemma 4 without their special tokens.
-    (r'(?:functions\.)?\w+(?::\d+)?\s*\{\s*"\w+"\s*:.*\}', 'functions.search:0{"query": "debt"}'),
+    (r'(?:functions\.)?\w+(?::\d+)?\s*+\{\s*+"\w+"\s*+:.*\}', 'functions.search:0{"query": "debt"}'),
     (r"call:\w+\{.*\}", "call:search{query:debt}"),
     (  # prompts of the ReAct kind
-        r"(?:Thought:.*\n)?\s*Action:[ \t]*[`\w.-]+[ \t]*\n\s*Action Input:.*",
+        r"(?:Thought:.*\n[ \t]*+)?Action:[ \t]*+[`\w.-]+[ \t]*+\n\s*+Action Input:.*",
         'Action: search\nAction Input: {"query": "debt"}',
     ),
     (r"\[\w[\w.]*\(\w+=.*\)\]", '[search(query="debt")]'),  # Llama 4, OLMo
 )
-_BARE = tuple(re.compile(rf"\s*{pattern}\s*", re.DOTALL) for pattern, _example in BARE_CALLS)
+_BARE = tuple(re.compile(pattern, re.DOTALL) for pattern, _example in BARE_CALLS)
 _MARK = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, CALL_MARKS))})")
 # Behind a sentence a mark counts only with what a call begins with: prose may name it.
 _MARK_BEHIND = re.compile(rf"[.!?:…] (?:{'|'.join(map(re.escape, CALL_MARKS))})\s*(?:$|[{{\[<])")
@@ -88,7 +91,8 @@ _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
 def has_text_call(answer: str) -> bool:
     """Say whether a line of the answer begins a tool call, outside code."""
-    if any(bare.fullmatch(answer) for bare in _BARE):
+    whole = answer.strip()
+    if len(whole) <= MAX_BARE_CHARS and any(bare.fullmatch(whole) for bare in _BARE):
         return True
     if not any(mark in answer for mark in CALL_MARKS):
         return False

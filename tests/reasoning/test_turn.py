@@ -436,6 +436,28 @@ def test_call_behind_a_sentence_or_at_the_end_of_a_thought_is_reported(fields, e
     assert run(fields, RawEnd("stop"))[1].has_text_call is expected
 
 
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "Plan: ", "Plan: Action: ```", "Thought: a\n", "Action: a\n", 'f {"a":', "```json\n"),
+        *('{"name": "f", "arguments": {}}', '{"tool_calls": [{}]'),
+    ],
+)
+def test_long_run_of_blanks_takes_no_time(text, field):
+    assert not run({field: text + "\n " * 100_000 + "x"}, RawEnd("stop"))[1].has_text_call
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("blanks", [" ", "\n", " \n\n "])
+@pytest.mark.parametrize("call", [example for _pattern, example in BARE_CALLS])
+def test_call_without_a_mark_may_have_blanks_and_words_before_it(call, blanks):
+    assert run({"content": f"{blanks}{call}{blanks}"}, RawEnd("stop"))[1].has_text_call
+    if call.startswith("Action: ```"):
+        assert run({"content": f"Plan: I look.{blanks}{call}"}, RawEnd("stop"))[1].has_text_call
+
+
 @pytest.mark.spec("004 summary")
 def test_turn_that_ends_between_its_steps_has_a_summary_from_its_trace():
     turn = new_turn()
