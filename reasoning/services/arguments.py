@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-_FENCE = re.compile(r"\s*```[\w-]*\s*(.*?)\s*```\s*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*+(.*)```", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 # What may follow the last object: brackets that are too many, and tokens of a template.
 _LEFTOVER = re.compile(r"(?:\s|[}\]]|\[/?[A-Z_]{1,40}\]|<\|[^<>|]{0,40}\|>|</?[^<>\s\"{}]{1,40}>|```)*")
 _BLANKS = re.compile(r"\s*")
-# What JSON writes in another way than Python and JavaScript; its own strings are passed over. A string that is not
-# closed ends with the text: else each quote in it would be tried as the beginning of another, in quadratic time.
+# A string that is not closed ends with the text: else each quote in it would be tried as the beginning of another, in
+# quadratic time.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+# What JSON writes in another way than Python and JavaScript; its own strings are passed over.
 _LITERAL_TOKEN = re.compile(
     r"'(?P<quoted>(?:[^'\\]|\\.)*+)(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)"
     r"|(?P<key>[A-Za-z_]\w*+)(?=\s*+:)|[A-Za-z_]\w*+|,(?=\s*+[}\]])",
@@ -107,8 +108,8 @@ def last_object(_pieces: Sequence[str], joined: str) -> Iterator[str]:
 
 def fenced(_pieces: Sequence[str], joined: str) -> Iterator[str]:
     """Yield what is inside of a code fence."""
-    if match := _FENCE.fullmatch(joined):
-        yield match[1]
+    if match := _FENCE.fullmatch(joined.strip()):
+        yield match[1].strip()
 
 
 def encoded_twice(_pieces: Sequence[str], joined: str) -> Iterator[str]:

@@ -96,6 +96,15 @@ def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
     assert arguments_of(*texts) == "".join(texts)
 
 
+@pytest.mark.spec("product 37")
+@pytest.mark.parametrize("start", ["x", "[", "```json", "```", "{}", '"', "{q: '", "a, "])
+@pytest.mark.parametrize("run", ['\\"', " ", "\n", "`", "a ", ", ", "{}", "'", "\\"])
+def test_long_broken_arguments_take_no_time(start, run):
+    text = start + run * (200_000 // len(run)) + "x"
+
+    assert arguments_of(text) == text
+
+
 @pytest.mark.spec("product 10")
 @pytest.mark.parametrize(
     "mark", [*LEFTOVERS, *CALL_MARKS, "<|tool_call_end|>", "</tool_call>", "<think>", "</think>", "```"]
