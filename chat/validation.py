@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 CLIENT_ID_CHARS = 64
-_EMPTY_START = re.compile(r"\A(?:[^\S\n]*\n)+")
+_EMPTY_START = re.compile(r"\A(?:[^\S\n]*+\n)++")  # possessive: to go back takes 100 times the memory of a file
 MAX_FIELD_CHARS = 60  # of the name of a field in an error
 
 

@@ -1,6 +1,7 @@
 """Files of a message: what is accepted, who gets them, how they rest, and what becomes of them."""
 
 import io
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -54,6 +55,20 @@ def test_type_and_text_come_from_the_content(alice, conversation, name, content,
     assert attachments.content_of(stored) == content
     if text is not None:
         assert attachments.text_of(stored) == text
+
+
+@pytest.mark.spec("product 45")
+@pytest.mark.parametrize("line", [b"\n", b" \t\n"])
+def test_empty_lines_take_no_memory_to_leave_out(conversation, line):
+    content = line * (600_000 // len(line)) + b"Bryce"
+    tracemalloc.start()
+    try:
+        attach(conversation, "a.txt", content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 20 * len(content)
 
 
 def test_text_that_begins_with_many_comments_is_read_at_once(alice, conversation):
