@@ -30,7 +30,8 @@ _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _QUOTED_LINE = re.compile(r"[ ]{0,3}>[ ]?")
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
-_ATTRIBUTION = re.compile(r"\s*(?:[-–—]|\()?\s*\[\d|\s*[–—]\s*\S")
+# Possessive: a long run of blanks would be divided in every way.
+_ATTRIBUTION = re.compile(r"\s*+(?:[-–—]|\()?\s*+\[\d|\s*+[–—]\s*+\S")
 _BACKTICKS = re.compile(r"`+")
 # What closes a quotation, by its opening mark: each language has its own, and models write a plain one after „.
 _CLOSING_QUOTES = {"“": "”", "„": '“”"', "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}

@@ -327,3 +327,10 @@ def test_sentences_without_a_source_are_counted(answer, uncited):
 @pytest.mark.parametrize("piece", ["a", "a.", ". ", "a.b", "[1]", ".[1] ", "”", ". ”"])
 def test_hostile_answer_is_counted_in_time(piece):
     count_uncited(piece * 50_000)
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t", "\u00a0"])
+def test_long_line_behind_a_quotation_is_read_in_time(blanks):
+    answer = f"> It rose.\n\n{blanks * 300_000}x"
+
+    check_citations(f"{answer} [1]", SOURCES)
