@@ -19,15 +19,17 @@ from reasoning.unseen import clean
 _MAX_ROUNDS: Final = 4
 # Nearly no argument has any of these.
 _MAY_BE_PRIVATE = re.compile(r"[<&]|\\u[0-9a-f]{4}|scratchpad|notizblock|%3c|\\x3c", re.IGNORECASE)
-# In JSON in a string, however often it was escaped: a character, a line break before a heading, a bracket.
+# In JSON in a string, however often it was escaped: a character, a line break before a heading, a bracket. A run of
+# backslashes is looked at once, from its beginning.
 _JSON_ESCAPE = re.compile(
-    r"\\+u(?P<code>[0-9a-f]{4})|\\+[nr](?=[\s#*_>\d.)\\]{0,16}(?:scratchpad|notizblock))|\\+(?P<bracket>\\[<>])",
+    r"(?<!\\)\\++(?:u(?P<code>[0-9a-f]{4})|[nr](?=[\s#*_>\d.)\\]{0,16}(?:scratchpad|notizblock))"
+    r"|(?<=\\\\)(?P<bracket>[<>]))",
     re.IGNORECASE,
 )
 # A tag as an address, a string of a program or HTML in HTML has it, however often it was encoded.
 _ENCODED_TAG = re.compile(
-    r"(?:%(?:25){0,3}3c|\\+x3c|&(?:amp;){1,3}(?:lt|\#60|\#x3c);)(?P<slash>/|%(?:25){0,3}2f|\\+/|\\+x2f)?"
-    rf"(?P<name>{'|'.join(NAMES)})(?:%(?:25){{0,3}}3e|\\+x3e|&(?:amp;){{1,3}}(?:gt|\#62|\#x3e);)",
+    r"(?:%(?:25){0,3}3c|(?<!\\)\\++x3c|&(?:amp;){1,3}(?:lt|\#60|\#x3c);)(?P<slash>/|%(?:25){0,3}2f|\\++(?:/|x2f))?"
+    rf"(?P<name>{'|'.join(NAMES)})(?:%(?:25){{0,3}}3e|\\++x3e|&(?:amp;){{1,3}}(?:gt|\#62|\#x3e);)",
     re.IGNORECASE,
 )
 
@@ -86,7 +88,7 @@ def _mask_blocks(text: str) -> str:
 
 def _unescape(escape: re.Match[str]) -> str:
     if not escape["code"]:
-        return escape["bracket"] or "\n"
+        return f"\\{escape['bracket']}" if escape["bracket"] else "\n"
     char = chr(int(escape["code"], 16))
     is_structure = char < " " or char in '"\\' or "\ud800" <= char <= "\udfff"
     return escape[0] if is_structure else char

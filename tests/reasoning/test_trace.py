@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reasoning.citations import Source
 from reasoning.delimiters.tags import Tag, TagScanner
-from reasoning.redaction import redact_trace
+from reasoning.redaction import mask_private, redact_trace
 from reasoning.trace import (
     SENTENCES,
     ToolTraceStep,
@@ -286,6 +286,12 @@ def test_private_text_in_arguments_is_masked_at_any_depth(value, escapes, hides,
 )
 def test_private_text_in_a_query(query, shown):
     assert step(json.dumps({"query": query})).args == {"query": shown}
+
+
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize("run", ["\\", "\\\\u", "%25", "&amp;", "%3C", "\\x3c"])
+def test_long_run_of_escapes_takes_no_time_to_search_for_private_text(run):
+    assert "PRIVATE" not in mask_private("<scratchpad>PRIVATE" + run * 100_000)
 
 
 @pytest.mark.spec("product 36")
