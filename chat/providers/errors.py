@@ -22,6 +22,7 @@ from reasoning.redaction import mask_private, redact_text
 from reasoning.replay.wire import DEFAULT_API, FORMATS
 
 MAX_QUOTED_CHARS = 300
+_MAX_READ_CHARS = 16_000  # of a service's words: some hundred patterns are looked for in them
 _MAX_WAIT_S = 86_400.0  # a day
 _SHORT_WAIT_S = 120.0  # that no quota of an account is renewed in
 TOO_MANY_REQUESTS = 429
@@ -102,7 +103,7 @@ _ABOUT_KEY = re.compile(
     r"|unregistered callers|^(?:forbidden|access denied|403)\W*$",
     re.IGNORECASE,
 )
-_TITLE = re.compile(r"<title[^>]*>(.{1,200}?)</title", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title[^>]{0,200}>(.{1,200}?)</title", re.IGNORECASE | re.DOTALL)
 # The folders of a path on the service's machine, up to its last part. Paths of addresses (/v1/…) aren't meant.
 _HOST_FOLDERS = re.compile(
     r"(?<![\w/.:])(?:~|/(?:home|root|usr|opt|var|srv|mnt|media|data|tmp|models?|app|workspace|users|etc|private|volumes)"
@@ -205,7 +206,12 @@ def failure_from_status(
         # Plain text; but a web page says nothing beyond its title.
         title = _TITLE.search(text)
         is_page = text.startswith("<")
-        details = ErrorDetails(title=title[1] if title else "") if is_page else ErrorDetails(message=text, text=text)
+        details = (
+            ErrorDetails(title=title[1] if title else "")
+            if is_page
+            else ErrorDetails(text[:_MAX_READ_CHARS], text[:_MAX_READ_CHARS])
+        )
+    text = text[:_MAX_READ_CHARS]
     waits = (retry_after_s(headers), stated_wait_s(text), renewed_in_s(headers, text) if status in _LIMITED else None)
     wait_s = next((wait for wait in waits if wait is not None), None)
     error = build_error(status, details, endpoint, wait_s=wait_s)
@@ -454,7 +460,10 @@ def read_object(value: Any) -> ErrorDetails:
     status = next((int(code) for code in codes if _HTTP_STATUS.fullmatch(code)), 0)
     # A router's own sentence says nothing; what its upstream said comes after it.
     texts.sort(key=lambda text: "provider returned error" in text.lower())
-    return ErrorDetails(texts[0] if texts else "", " ".join(texts) + f"\n{joined_codes}", joined_codes, status)
+    said = " ".join(texts)[:_MAX_READ_CHARS]
+    return ErrorDetails(
+        texts[0][:_MAX_READ_CHARS] if texts else "", f"{said}\n{joined_codes[:_MAX_READ_CHARS]}", joined_codes, status
+    )
 
 
 def collect_texts(value: Any, texts: list[str], codes: list[str], depth: int) -> None:

@@ -661,3 +661,11 @@ def test_folders_of_the_services_machine_are_not_quoted(text, shown):
 )
 def test_private_text_of_a_refused_request_is_not_quoted(text, shown):
     assert failure(400, said(text)).detail == shown
+
+
+def test_words_of_a_refusal_are_read_up_to_a_limit():
+    within, beyond = ("Try again in 7s. ".rjust(size) for size in (15_000, 17_000))
+
+    waits = [failure(429, said(text + "x" * 100_000)).retry_after_s for text in (within, beyond)]
+
+    assert waits == [7.0, None]
