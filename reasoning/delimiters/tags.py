@@ -40,7 +40,8 @@ _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
 _ESCAPED = any_case("scratchpad")
 _LESS = r"(?:<|&(?:lt|LT|\#0{0,5}60|\#[xX]0{0,4}3[cC]);)"
 _GREATER = r"\\?(?:>|&(?:gt|GT|\#0{0,5}62|\#[xX]0{0,4}3[eE]);)"
-_ATTRIBUTES = rf"(?<=\s)(?=[^\s/\\])[^<>&]{{1,{_MAX_PRIVATE_ATTRIBUTE_CHARS}}}"
+_ATTRIBUTES = rf"(?<=\s)(?=[A-Za-z][\w-]{{0,20}}=)[^<>&]{{1,{_MAX_PRIVATE_ATTRIBUTE_CHARS}}}"
+_PARTIAL_ATTRIBUTES = rf"(?<=\s)(?=[A-Za-z][\w-]{{0,20}}(?:=|\Z))[^<>&]{{1,{_MAX_PRIVATE_ATTRIBUTE_CHARS}}}"
 _TAG = re.compile(
     rf"<(?P<lead>/?)(?P<name>{_NAME}){_BLANKS}(?P<trail>/?)>"
     rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?:{_ATTRIBUTES}?)?(?P<escaped_trail>/?){_GREATER}"
@@ -49,7 +50,7 @@ _PARTIAL_ENTITY = r"(?:&(?:[lg]t?|[LG]T?|\#[xX]?0{0,5}[36]?[02cCeE]?)?)"
 _PARTIAL_TAG = re.compile(
     rf"</?(?:{'|'.join(prefix_pattern(name) for name in NAMES)}|(?:{_NAME}){_BLANKS}/?)"
     rf"|{_PARTIAL_ENTITY}"
-    rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}(?:{_ATTRIBUTES})?/?\\?{_PARTIAL_ENTITY}?)"
+    rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}(?:{_PARTIAL_ATTRIBUTES})?/?\\?{_PARTIAL_ENTITY}?)"
 )
 
 
