@@ -26,6 +26,7 @@ from reasoning.stream import surrogates
 logger = logging.getLogger(__name__)
 # A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_VALUES = 50_000  # of a stream without blank lines, which is one event: each takes longer than its bytes
 # Enough names to distinguish an event stream from something else.
 _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -257,7 +258,7 @@ class ResponseDecoder:
             try:
                 event = self.mend(parse_json(text))
             except ProviderError:
-                if len(pieces := split_values(text)) == 1:
+                if not 1 < len(pieces := split_values(text)) <= MAX_VALUES:
                     raise
                 return self._feed_several(pieces)
         if isinstance(event, str) and event.lstrip().startswith(("{", "data:")):
@@ -366,13 +367,16 @@ def is_end_mark(text: bytes) -> bool:
 
 
 def split_values(text: bytes) -> list[bytes]:
-    """Return the payloads that a gateway sent as one: without a blank line between them, or without any."""
+    """Return the payloads that a gateway sent as one: without a blank line between them, or without any.
+
+    At most ``MAX_VALUES`` and the rest.
+    """
     if b"\n" in text:
-        return text.split(b"\n")
+        return text.split(b"\n", MAX_VALUES)
     line = text.decode("utf-8", "replace")
     pieces, at = [], 0
     decoder = json.JSONDecoder(strict=False)
-    while at < len(line):
+    while at < len(line) and len(pieces) <= MAX_VALUES:
         try:
             end = decoder.raw_decode(line, at)[1]
         except (ValueError, RecursionError):

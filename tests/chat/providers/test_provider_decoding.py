@@ -54,6 +54,15 @@ def test_any_cutting_gives_the_same_events(line_end, cuts):
     assert events(*(data[start:end] for start, end in pairwise(places))) == PAYLOADS
 
 
+@pytest.mark.parametrize("between", [b"", b"\n"])
+def test_values_that_come_as_one_event_are_read_up_to_the_bound(between, monkeypatch):
+    monkeypatch.setattr(decoding, "MAX_VALUES", 9)
+    one = chunk({"content": "a"})
+
+    assert len(decoded(between.join([one] * 9))) == 9
+    assert refusal(between.join([one] * 10)).code == "malformed"
+
+
 @pytest.mark.parametrize(
     "piece", [b"data: " + b"x" * 100_000, b"data: " + b"x" * 100_000 + b"\n", b"data:\n" * 100_000], ids=range(3)
 )
