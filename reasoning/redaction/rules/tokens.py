@@ -42,7 +42,9 @@ DISTINCT_PREFIXES = sorted(
         r" do[opr]_v1_ sq0[a-z]{3}- lin_(?:api|oauth)_ ntn_"  # DigitalOcean, Square, Linear, Notion
         r" hv[bsr]\. dp\.(?:pt|st|ct|sa|scim|audit)\. AGE-SECRET-KEY-1"  # HashiCorp Vault, Doppler, age
         r" django-insecure- lgb_ pnb_ sm_[aps]at_ api_live\."  # Django, Legible, Prefect, SettleMint, Onfido
-        r" os_v2_(?:app|org)_ endr\+"  # OneSignal, Endor Labs
+        r" os_v2_(?:app|org)_ endr\+ dnkey- zpka_"  # OneSignal, Endor Labs, Defined Networking, Zuplo
+        r" bb_live_ unkey_ pk_prod_ secret-(?:live|test)- AQ\.Ab"  # Browserbase, Unkey, Courier, Stytch, Gemini
+        r" bitpat_ polar_[op]at_ pdl_(?:live|sdbx)_ testsk_ FLWSECK"  # Bitrise, Polar, Paddle, Svix, Flutterwave
     )
 )
 # Prefixes that words, names or fields begin with, too: the body must be dense.
@@ -52,7 +54,7 @@ SHORT_PREFIXES = sorted(
         r" xwfp- 1//0 hf_ api_org_ xai- r8_"  # Slack workflow, Google refresh, Hugging Face, xAI, Replicate
         r" fw_ fpk_ csk- esecret_ cohere_ mist_"  # Fireworks, Cerebras, Anyscale, Cohere, Mistral
         r" moonshot- ark- ak- jina_ tvly- fc- exa_"  # Moonshot, Volcengine, Modal, Jina, Tavily, Firecrawl, Exa
-        r" llx- e2b_ bb_(?:live|test)_ apify_api_ ph[cx]_"  # LlamaCloud, E2B, Browserbase, Apify, PostHog
+        r" llx- e2b_ bb_test_ apify_api_ ph[cx]_"  # LlamaCloud, E2B, Browserbase, Apify, PostHog
         r" sgp_ CFPAT- fio-u- tfp_ p8e-"  # Sourcegraph, Contentful, Frame.io, Typeform, Adobe
         r" dt0[cs]\d{2}\. AKC sq[uap]_ CCIPAT_ CCIPRJ_"  # Dynatrace, Artifactory, SonarQube, CircleCI
         r" bkua_ ops_ey duffel_(?:live|test)_ pnu_ rdme_"  # Buildkite, 1Password, Duffel, Prefect, ReadMe
@@ -60,7 +62,8 @@ SHORT_PREFIXES = sorted(
         r" dapi eyJrIjoi napi_ nfp_ fo1_ fm[12]_ rnd_"  # Databricks, Grafana (old), Neon, Netlify, Fly.io, Render
         r" HRKU- LTAI AKID AQVN y0_ EAA[A-Z] pul-"  # Heroku, Alibaba, Tencent, Yandex, Square, Facebook, Pulumi
         r" vc[pkiar]_ cf(?:ut|at|k)_ doppler_ bsky- sl\."  # Vercel, Cloudflare, Doppler (old), Bluesky, Dropbox
-        r" EZ[AT]K FLWSECK FLWPUBK hcai[kc]_ da2-"  # EasyPost, Flutterwave, Honeycomb, AWS AppSync
+        r" EZ[AT]K FLWPUBK hcai[kc]_ da2-"  # EasyPost, Flutterwave, Honeycomb, AWS AppSync
+        r" tr_(?:dev|prod|stg)_ flb_(?:live|test)_ BSA retool_"  # Trigger.dev, Fleetbase, Brave, Retool
         r" mlsn\. md- dtn_ signkey-(?:prod|test)- s-s4t2(?:ud|af)-"  # MailerSend, Mandrill, Daytona, Inngest, 42 Intra
     )
 )
@@ -92,10 +95,18 @@ SHAPES = {
         r"[a-f0-9]{24}:[a-f0-9]{64}(?!\w)|[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?::[a-f0-9]{32}|-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12})(?!\w)",
         "{h24}:{h64} {uuid}:{h32} {uuid}-{uuid}",
     ),
-    "Mailgun (public), Spectral, LocationIQ, Webflow, Amazon": (
-        r"(?:pubkey-|spu-|pk\.|ws-|amzn1\.oa2-cs\.v1\.)[a-f0-9]{32,}+(?![\w-])",
-        "pubkey-{h32} spu-{h32} pk.{h32} ws-{h64} amzn1.oa2-cs.v1.{h64}",
+    "Mailgun (public), Spectral, LocationIQ, Webflow, Amazon, Scrapfly, W&B, CodeRabbit, Tatum": (
+        r"(?:pubkey-|spu-|pk\.|ws-|amzn1\.oa2-cs\.v1\.|scp-(?:live|test)-|local-|cr-|t-[a-f0-9]{24}-(?=[a-f0-9]{24}(?!\w)))"
+        r"(?:[a-f0-9]{32,}+|(?<=-)[a-f0-9]{24})(?![\w-])",
+        "pubkey-{h32} spu-{h32} pk.{h32} ws-{h64} amzn1.oa2-cs.v1.{h64}"
+        " scp-live-{h32} local-{h40} cr-{h58} t-{h24}-{h24}",
     ),
+    "LinkedIn": (r"WPL_AP[01]\.[A-Za-z0-9]{16}\.[A-Za-z0-9+/]{6,8}={0,2}", "WPL_AP1.{a16}.{a6}=="),
+    "ImageKit, PagerDuty, Yandex": (
+        r"private_[A-Za-z0-9+/]{27}=|u\+(?=[\w\-]{0,17}\d)[\w\-]{18}(?![\w\-])|YC(?=[\w\-]{0,37}\d)[\w\-]{38}(?![\w\-])",
+        "private_{a27}= u+{a17}7 YC{a37}7",
+    ),
+    "Facebook (app)": (r"\d{15,16}(?:\||%7C)[\w\-]{27}(?![\w\-])", "{d15}|{a27}"),
     "Infisical": (r"st\.[a-f0-9]{24}\.[a-f0-9]{32}[.\w]*+", "st.{h24}.{h32}.{h32}"),
     "Scaleway, Octopus, RapidAPI": (
         r"(?:SCW[A-Z0-9]{17}|API-[A-Z0-9]{26}|[a-z0-9]{10}msh[a-z0-9]{15}p1[a-z0-9]{6}jsn[a-z0-9]{12})(?![\w-])",
