@@ -171,7 +171,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "beginning of a token",
-        r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant)[-_]?)?)\.*|[a-z]{2,20}(?:-[a-z]{2,20}){1,4}-|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,8}",
+        r"(?i:[a-z]{2,6}[-_](?:(?:live|test|proj|ant(?:-[a-z]{3,5}\d\d)?)[-_]?)?)\.*|[a-z]{2,20}(?:-[a-z]{2,20}){1,4}-|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,8}|\$2[aby]\$(?:\d\d\$)?\.*",
         "sk_test_",
         "sk_maple7",
     ),

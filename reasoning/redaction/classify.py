@@ -61,6 +61,7 @@ _KEY_BOOKKEEPING = wordset(
     " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
     " answer json dictionary hot short arrow shift ctrl socket"
 )
+_NO_KEYS = ("pubkey", "publickey", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey", "hotkey", "keykey")
 # Whose code is public: an errorCode, a countryCode.
 _CODE_OWNERS = wordset(
     "error status exit return http country currency language postal zip area source event reason product project isin"
@@ -71,7 +72,7 @@ FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
     passwort kennwort losung wachtwoord passe mdp contraseña contrasena contrasenya clave senha parola hasło hasła
     hasłem haslo heslo hesla heslem geslo ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet
-    salasana salasanan salasanani salasõna parool jelszó jelszava jelszavam jelszo
+    salasana salasanan salasanani salasõna parool parolă jelszó jelszava jelszavam jelszo
     şifre şifresi şifreniz şifrem sifre sifrem parolası parolam slaptažodis
     пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמת סיסמא
     المرور سر السر khẩu
@@ -92,7 +93,7 @@ _SECRET_ENDINGS = tuple(
 )
 _WEAK_WORDS = wordset(
     "key tokens keys code nonce signature sig sid salt session license challenge verifier ticket assertion saml hmac"
-    " seed otpauth state wpa"
+    " seed otpauth state wpa crumb"
 )
 SECRET_PAIRS = frozenset(
     {(word, "key") for word in wordset(
@@ -106,6 +107,7 @@ SECRET_PAIRS = frozenset(
     | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
     | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
     | {("key", "material"), ("honeycomb", "team"), ("art", "api"), ("app", "token")}
+    | {("api", "sign"), ("bapi", "sign"), ("access", "sign")}
     | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
 # Whatever their value is: of a social security number the last four digits are private as well. Other identity numbers
@@ -180,9 +182,9 @@ def kind_of(name: str) -> KeyKind:
     ):
         # `tokens` alone is as often a number of them as a list of credentials.
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
-    if present & _WEAK_WORDS:
+    if present & _WEAK_WORDS or is_joined_key(words[-1]):
         return KeyKind.NONE if is_bookkeeping else KeyKind.WEAK
-    if len(words) <= 2 and "".join(words) in PROVIDERS:
+    if len(words) <= 3 and "".join(words) in PROVIDERS:  # "api2cart" is three words
         return KeyKind.SERVICE
     if present & _EMAIL_WORDS or words[:2] == ("e", "mail"):
         return KeyKind.NONE if present & _EMAIL_VETO else KeyKind.EMAIL
@@ -226,6 +228,11 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
     if words[-2:] in SECRET_PAIRS or (noun == "id" and "access" in present):  # "session id"
         return False
     return bool(present & _MEASURES) or noun in _ABOUT or noun.removesuffix("s") in _ABOUT
+
+
+def is_joined_key(word: str) -> bool:
+    """True for ``writekey``, which is written without a sign between its words; not for ``monkey`` and ``pubkey``."""
+    return word.endswith("key") and not word.endswith(_NO_KEYS) and word.removesuffix("key") not in _KEY_BOOKKEEPING
 
 
 def is_secret_word(word: str) -> bool:

@@ -27,8 +27,8 @@ from reasoning.redaction.rules.personal_data import is_labelled
 from reasoning.redaction.values import class_changes, is_issued, is_mixed
 
 Json = Any
-_NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")
-_VALUE_KEYS = ("value", "val", "content", "data")
+_NAME_KEYS = ("name", "key", "header", "field", "param", "parameter", "parameterkey")
+_VALUE_KEYS = ("value", "val", "content", "data", "parametervalue")
 _NUMBER_KEYS = (*_VALUE_KEYS, "number", "no", "nr", "id")  # in an object behind a label, which is their label
 _VECTOR_COMMAS = 15  # of a list of numbers in a text
 _NUMBERS = re.compile(

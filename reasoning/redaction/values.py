@@ -53,7 +53,7 @@ ARN = re.compile(r"(?<![a-z])(?:arn|urn|spotify):[\w:/.*\-]*\Z")
 MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
-_ISSUED = re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_ISSUED = re.compile(r"[A-Za-z0-9]{16,}+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _MORE_OF_SENTENCE = re.compile(
     r" (?:[a-z]{1,3} )?\d{1,3} [^\W\d_]{4,}|<(?:[A-Z{]|\s*\n|[a-z]{2,12}>\()"
     r"| (?:Auth )?(?:passwords?|secrets?|tokens?|keys?|credentials?)(?![\w:=])"

@@ -50,7 +50,7 @@ _SEPARATOR = (
     r"(?:=>|:=|->|<-|[→⇒]|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
     r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\{(?=[\"'])|\|(?!\|)"
-    r"|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
+    r"|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?:[ ]with:)?(?=[ ]?[\"'])"
     r"|[-–—](?=\s|\Z)|>?(?:<(?!th>)/?[A-Za-z\-]{1,12}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
@@ -83,6 +83,14 @@ _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _NEXT_LISTED = re.compile(r"([\"']),\s{0,40}\1(?P<value>[^\"'\n]{3,256}+)(?=\1\s{0,40}[,\]])")
+_MEMBER = re.compile(
+    r"[{,]\s{0,40}\\?[\"'](?P<name>\w{1,40})\\?[\"']\s{0,3}:\s{0,3}"
+    r"(?:(?P<sign>\\?[\"']))?(?P<value>(?(sign)[^\"'\n\\]{0,256}+|[\w.\-]{1,40}+))(?(sign)(?P=sign))\s{0,8}"
+)
+_PARTS = wordset(
+    "old new current previous value plain plaintext clear cleartext raw text confirm confirmation repeat initial temp"
+    " temporary primary secondary oldvalue newvalue default"
+)
 _TEMPLATE_END = re.compile(r"[\w |]{0,80}\}")
 _CELL_END = re.compile(r"[\"'`*]{0,3}[ \t]{0,40}(?:\||\r?\n|\Z)")
 _HEADING_REST = re.compile(r"[^\n]{0,256}+\r?\n\s{0,8}[|:-][|: \t-]{2,}+(?=[\r\n]|\Z)")
@@ -117,7 +125,9 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
             continue  # "secret owner=x", "token sent via: x"
         if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
             kind = classify(lead["name"].rpartition(".")[2])
-        if kind in (KeyKind.SECRET, KeyKind.WEAK, KeyKind.SERVICE) and not lead["name"].lower().endswith(
+        if kind is KeyKind.SECRET and _MEMBER.match(text, lead.end()):
+            yield from find_members(text, lead.end())
+        elif kind in (KeyKind.SECRET, KeyKind.WEAK, KeyKind.SERVICE) and not lead["name"].lower().endswith(
             "authorization"
         ):
             span = assigned_value(text, lead, kind)
@@ -126,6 +136,14 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
                 yield span
                 if "[" in lead["open"] and PASSWORD_NAME.search(lead["name"]):
                     yield from find_listed(text, span.end)
+
+
+def find_members(text: str, start: int) -> Iterator[Span]:
+    """Find the parts of a secret, which is an object that begins at ``start``: ``{"old": "…", "new": "…"}``."""
+    while member := _MEMBER.match(text, start):
+        start, value = member.end(), member["value"]
+        if member["name"].lower() in _PARTS and not (is_harmless(value) or is_word(value)):
+            yield Span(*member.span("value"))
 
 
 def find_listed(text: str, start: int) -> Iterator[Span]:
@@ -404,7 +422,9 @@ def find_code_lists(text: str, start: int) -> Iterator[Span]:
 
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
-_COMMON_NAME_WORDS = wordset("token authentication signature session phrase code codes código codice identified")
+_COMMON_NAME_WORDS = wordset(
+    "token authentication signature session phrase code codes código codice identified hmac assertion crumb"
+)
 _NAME_WORDS = SECRET_WORDS - _COMMON_NAME_WORDS
 _NAME_WORDS |= wordset("pw oauth sig sid nonce salt verifier wpa tan clave khẩu sandi")
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
@@ -413,7 +433,7 @@ _NAME_STEMS = (
     r"|geheimnis|zugangsdaten|anmeldedaten|basicauth|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])"
     r"|tochararray|key[_-]?material|"
 ) + "|".join(
-    rf"{word}[_-]?(?:key|token)(?![a-z])"
+    rf"{word}[_-]?(?:key|token|sign)(?![a-z])"
     for word in "api access auth bot encryption master private refresh session signing".split()
 )
 _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-zäöüß]{3}code)(?![a-z])"
@@ -517,11 +537,12 @@ RULES = (
         ('- name: DB_PASSWORD\n  value: "{password}"', "secrets:\n  - name: x\n    value: on"),
         # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
         # Only the name is consumed: another may be in what this one takes for its value or its attribute.
-        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?=[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
-        r"(?:(?<=[\"'],)|\s)\s{0,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
-        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>(?!```|~~~)[^\s\"'<>][^\"'<>\n]{1,256}))",
+        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?=[\"']?,?(?:\s{1,4}[\w:]{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
+        r"(?:(?:(?<=[\"'],)|\s|(?<=[\"'])>\s{0,24}<)\s{0,24}-{0,2}\s{0,4}[\"']?(?:(?:Parameter)?[Vv]alue|val|content|data|body)[\"']?"
+        r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s|(?<=<value)>)|[ ]/t[ ]REG_\w{2,12}[ ]/d[ ])"
+        r"[\"']?(?P<value>(?!```|~~~)[^\s\"'<>][^\"'<>\n]{1,256}))",
         accept=is_labelled_secret,
-        needs="val|Val|content|data|body",
+        needs="val|Val|content|data|body|REG_",
     ),
     pattern_rule(
         "block with a value",

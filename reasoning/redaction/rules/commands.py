@@ -28,14 +28,14 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
     " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser requirepass masterauth"
-    " keygen nickserv"
+    " keygen nickserv netsh kinit cryptsetup"
 )
 TRIGGERS = (
     Trigger(
         "command",
         _COMMAND_WORDS,
         window=next_words(12),
-        needs=re.compile(r" [-/]|<<|>|\||@|community|runas|rabbit|requirepass|masterauth|(?i:nickserv) "),
+        needs=re.compile(r" [-/]|<<|wlan|>|\||@|community|runas|rabbit|requirepass|masterauth|(?i:nickserv) "),
     ),
     Trigger("command", wordset("net"), window=re.compile(r"(?: (?:user?(?: \S*+){0,4}+)?+)?+")),
     Trigger(
@@ -81,7 +81,7 @@ RULES = (
         "password behind -p",
         "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
-        r"(?<![\w-])-h?p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)",
+        r"(?<![\w-])-h?p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?![^\s\"'])",
         accept=is_no_number,
         needs=r"-h?p",
     ),
@@ -93,7 +93,8 @@ RULES = (
         r"|openssl\b[^\n|]{0,160}?[ ]-(?:[kK][ ]|hmac[ ]|pass(?:in|out)?[ ]pass:)"
         r"|(?i:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}(?:community|[^\n|]{0,80}?-[cAX]))[ ]{1,4}"
         r"|ssh-keygen\b[^\n|]{0,160}?[ ]-[NP][ ]"
-        r"|htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ]"
+        r"|htpasswd[ ]-(?=\w{0,6}b)(?:(?=\w{0,6}n)\w{1,6}|\w{1,6}[ ]\S{1,128})[ ]\S{1,64}[ ]"
+        r"|ldappasswd\b[^\n|]{0,160}?[ ]-s[ ]|netsh[ ]wlan\b[^\n|]{0,160}?[ ]key="
         r"|(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login|user(?:add|mod))\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)",
         accept=is_no_number,
@@ -103,7 +104,7 @@ RULES = (
         "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
         r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
-        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|cryptsetup|(?P<encoded>base64(?! --?[dD])))",
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|cryptsetup|kinit|(?P<encoded>base64(?! --?[dD])))",
         accept=lambda found, value: (
             is_mixed(value) and value[0] != "$" if found["encoded"] else is_no_number(found, value)
         ),
@@ -146,7 +147,7 @@ RULES = (
         "here string",
         "flag command name",
         ("docker login -u ci --password-stdin x.org <<< {password}", "docker login --password-stdin x.org"),
-        r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
+        r"(?:passw|login|secret|-stdin|kinit|cryptsetup)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)",
         accept=is_no_number,
         needs=r"<<<",
     ),

@@ -92,7 +92,8 @@ _IS_VALUE = re.compile(  # "… for bob is …"
     rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _THEN_VALUE = re.compile(  # "use the password …", "root's password …", or in columns
-    rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?(?:\s{{1,4}}|[ ]{{5,40}}(?=\S{{3,256}}+(?! )))"
+    rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to|[ ](?:от|для|від|do|na|ke?)[ ][^\W\d_]{{2,16}})?"
+    r"(?:\s{1,4}|[ ]{5,40}(?=\S{3,256}+(?! )))"
     r"(?:(?:to|use|enter|type|try|ascii(?:-text)?|\d)\s{1,4}){0,2}[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)(?![\"']\s{0,2}:)"
 )
 # A code of a door or a login; others (status, postal, industry) are public.
@@ -115,7 +116,7 @@ _LABEL_ENDINGS = ("password", "passwort", "secret", "token")
 _HEADER = re.compile(r"(?i)(?:set-cookie|cookie|(?:proxy-)?authorization)[\"'`]{0,2}\s?[:=]")
 # The next name, which is judged by itself; and one of code.
 _VARIABLE = re.compile(
-    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z]{3,}=(?:[\[({]|\Z)|[a-z.-]+[/.][a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
+    r"[A-Z][A-Z\d]*_[A-Z\d_]+=|[a-z]{2,}\d?(?:[-_][a-z\d]+)+=|[a-z][A-Za-z]{2,}=(?:[\[({]|\Z)|[a-z.-]+[/.][a-z-]+=|[a-z]\w{1,24}=[a-z_]+(?!\S)|[a-z]+\d*(?:_[a-z\d]+){2,}(?!\S)"
     r"|[a-z][\w./-]*:\d{1,2}(?![\w:])"  # of an image
 )
 # Behind these words is an id, a digest or a place.
@@ -409,7 +410,7 @@ TRIGGERS: Final = (
         needs=re.compile(r"[\d!@#$%^&*+=~?']"),
     ),
     # What is said of a user belongs to the window of the password behind it, too.
-    Trigger("user", wordset("user username userid account machine benutzer benutzername"), window=next_words(9)),
+    Trigger("user", wordset("u user username userid account machine benutzer benutzername"), window=next_words(9)),
     Trigger(
         "user",
         wordset("use try admin administrator root nutze nimm verwende benutze"),
@@ -424,11 +425,11 @@ TRIGGERS: Final = (
         r"|(?<![\w.,$€/-].)(?!(?:(?<=1)9|(?<=2)0)\d\d(?!\d))\d{3,7}(?![\w.,])|(?<=[A-Z]-.)\d{3,7})"
         r"|(?<=[@!^])[A-Za-z0-9]|(?<=[A-Za-z][*#%&+~$?=])\d|(?<=\$)[a-z])",
         window=re.compile(
-            r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|als|ist|lautet|comme|como|come|est|es|è|when|if)(?:\s{1,4}+\S*+){0,8}+"
+            r"\S*+(?:\s{1,4}+(?:(?:is|as|for|into|was|als|ist|lautet|comme|como|come|est|es|è|when|if)(?:\s{1,4}+\S*+){0,8}+"
             r"|(?:->|→|/)(?:\s{1,4}+\S*+)?+)?+)?+"
         ),
         needs=re.compile(
-            r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|was|als|ist|lautet|comme|como|come|est|es|è|when|if)\s"
+            r"@|(?::[^:\s]{1,128}+){4}|\s(?:is|as|for|into|was|als|ist|lautet|comme|como|come|est|es|è|when|if)\s"
         ),
     ),
     Trigger(
@@ -504,7 +505,7 @@ RULES: Final = (
         "value before its name",
         "odd",
         ("{password} is my password", "Use 1Password as the password manager."),
-        r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|als|ist|comme|como|come|est|es|è|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
+        r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|into|was|als|ist|comme|como|come|est|es|è|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
         r"(?:(?:the|my|your|our|his|her|their|a|an|le|la|das|mein|mon|mi)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
         r"(?:(?:[a-z]{1,16}(?=[A-Z]))?"
         r"(?i:passw(?:or)?[dt]|kennwort|mot de passe|contraseña|senha|wachtwoord"
@@ -546,6 +547,16 @@ RULES: Final = (
         ),
         strip=True,
         needs=_AND,
+    ),
+    pattern_rule(
+        "u and p",
+        "user",
+        ("u: anna p: {password}", "U: 3.2V P: 12.5W"),
+        r"(?i)(?<!\S)u(?:ser)?[:=][ ]?\S{2,64}+[ ](?:[/|][ ])?p(?:w|wd|ass)?[:=][ ]?"
+        r"(?!\d[\d.,]{0,9}[a-z]{0,3}(?!\S))(?P<value>\S{5,128}+)",
+        accept=is_mixed_value,
+        strip=True,
+        needs="[pP](?:[wW][dD]?|(?i:ass))?[:=]",
     ),
     Rule(
         "seed phrase",

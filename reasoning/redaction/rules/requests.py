@@ -35,6 +35,7 @@ _EXAMPLE_USER = re.compile(
     r"(?i)(?:[a-z\d]{1,3}:[a-z\d]{1,3}|(?:my)?user(?:name)?:(?:my)?pass(?:word|wd)?|\[[a-z]{2,10}\[?:\[?[a-z]{2,12}\]?)"
 )
 _COOKIE_ATTRIBUTES = wordset("path domain max-age expires samesite priority version comment")
+_KEY_PARAMETERS = wordset("appid ak sk")  # of addresses; elsewhere an id, or anything
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 
@@ -250,7 +251,10 @@ RULES = (
         accept=lambda found, value: (
             not is_label(value)
             and not is_public_beside(found["name"], value)
-            and names_secret(unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8)
+            and (
+                names_secret(unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8)
+                or (found["name"].lower() in _KEY_PARAMETERS and is_issued(value))
+            )
         ),
     ),
 )

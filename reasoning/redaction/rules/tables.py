@@ -46,9 +46,10 @@ def find_in_tables(
     only from that name on, so columns are counted from the right.
     """
     columns: dict[int, str] = {}
-    delimiter = ""
+    delimiter, is_ruled = "", False
     for line in _LINE.finditer(text, start):
         if columns and _RULE_LINE.fullmatch(line.group()):
+            is_ruled = True
             continue
         if text[max(line.start() - 2, 0) : line.start()] == "\n\n":
             columns = {}  # a blank line ends a table
@@ -59,7 +60,7 @@ def find_in_tables(
         # Clients of databases draw a line below the last row, too.
         is_first = not (columns and delimiter)
         is_heading = is_first and own_delimiter == "|" and _RULE_LINE.match(text, line.end()) is not None
-        if own_delimiter == _BLANKS and not delimiter and not text[start].isupper():
+        if own_delimiter == _BLANKS and not delimiter and not (is_ruled or text[start].isupper()):
             columns = {}  # the last word of a sentence is no heading of aligned columns
         # Where a line of one name is followed by one that names columns, it was no heading.
         is_row = own_delimiter and delimiter in ("", own_delimiter) and not (is_heading or (named and len(cells) > 1))
@@ -146,7 +147,7 @@ def is_secret_cell(value: str, kind: str, delimiter: str) -> bool:
         return False
     if kind == "digits" and value.isdigit():
         return len(value) >= 4
-    if is_word(value) or is_number_like(value) or is_expression(value):
+    if is_word(value) or is_number_like(value.strip("#()")) or is_expression(value):
         return False
     if NEXT_NAME.match(value) and not (is_framed and kind == "password"):
         return False

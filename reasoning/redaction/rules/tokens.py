@@ -328,7 +328,8 @@ TRIGGERS = (
     Trigger(
         "run",  # letters, digits, dashes: 12 with a digit among them, or 20; not the time of a day
         marks=ascii_letters + digits,
-        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?!(?:19|20)\d\d-[01]\d-[0-3]\dT\d\d(?![\w\-]))(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
+        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?!(?:19|20)\d\d-[01]\d-[0-3]\dT\d\d(?![\w\-]))(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))"
+        r"|(?<=\$)(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16}",  # what crypt() returns
     ),
 )
 RULES = (
