@@ -456,6 +456,7 @@ TRIGGERS = (
     Trigger(
         "provider",
         PROVIDERS,
+        stems="|".join(name for name in sorted(PROVIDERS) if re.search(r"\d[a-z]", name)),  # "api2cart": two words
         window=re.compile(r"[\w.\-]{0,24}+[\"'`*\\\]]{0,4}+[ \t]{0,8}+(?:[=:|,>]{1,2}+[ \t]{0,4}+[^\s]{0,256}+)?+"),
         needs=re.compile(r"[A-Za-z0-9]{16}|[0-9a-fA-F]{8}-"),  # ``is_issued``
     ),
