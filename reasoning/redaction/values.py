@@ -48,6 +48,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 # Behind the language of a block of code, and behind a value that has a line of its own.
 _FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
 _LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
+_POSSESSIVE = re.compile(r"[\"'`*_]{0,2}['’]s ")
 # The name of a resource is public, whatever its parts look like.
 ARN = re.compile(r"(?<![a-z])(?:arn|urn|spotify):[\w:/.*\-]*\Z")
 MAX_ARN_CHARS = 200
@@ -113,7 +114,7 @@ def is_on_next_line(text: str, gap_start: int, start: int, end: int, value: str)
         return True
     line = gap[gap.rfind("\n") + 1 :] if "\n" in gap else gap[gap.rfind("\\n") + 2 :]
     is_marked = bool(line.strip()) and not line.strip().startswith("- ")
-    if text.startswith("'s ", end):
+    if _POSSESSIVE.match(text, end):
         return True  # the next prompt: "ann@host's password:"
     return not (_LINE_REST.match(text, end) and (is_marked or is_mixed(value) or is_random(value)))
 
