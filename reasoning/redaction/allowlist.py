@@ -409,7 +409,7 @@ ALLOWLIST = (
     ),
     Allowed(
         "combination of keys",
-        r"(?i:(?:ctrl|control|alt|shift|cmd|command|option|meta|super|win|fn)(?:\+(?:[a-z]{1,9}\d{0,2}|\d|\W))+)",
+        r"(?i:(?:ctrl|control|alt|shift|cmd|command|option|meta|mod\d?|super|win|fn)(?:\+(?:[a-z]{1,9}\d{0,2}|\d|\W))+)",
         "Ctrl+Shift+9",
         "Maple+Shift+9",
     ),

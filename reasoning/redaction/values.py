@@ -207,7 +207,8 @@ TYPES_AND_EMPTY_VALUES = wordset(
 _SENTENCE_WORDS = wordset(
     """
     anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta
-    obbligatoria cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
+    obbligatoria stata stato
+    cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
     vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida obrigatória form
     return pass raise elif match break continue print assert lambda a able about above

@@ -49,7 +49,7 @@ from reasoning.redaction.values import (
 _SEPARATOR = (
     r"(?:=>|:=|->|<-|[→⇒]|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
-    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\{(?=[\"'])|\|(?!\|)"
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\{[ ]?(?=[\"'])|\|(?!\|)"
     r"|&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?:[ ]with:)?(?=[ ]?[\"'])"
     r"|[-–—](?=\s|\Z)|>?(?:<(?!th>)/?[A-Za-z\-]{1,12}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
@@ -83,6 +83,7 @@ _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _NEXT_LISTED = re.compile(r"([\"']),\s{0,40}\1(?P<value>[^\"'\n]{3,256}+)(?=\1\s{0,40}[,\]])")
+_LOGIN = re.compile(r"(?i)(?:auth|credentials?)\Z")
 _MEMBER = re.compile(
     r"[{,]\s{0,40}\\?[\"'](?P<name>\w{1,40})\\?[\"']\s{0,3}:\s{0,3}"
     r"(?:(?P<sign>\\?[\"']))?(?P<value>(?(sign)[^\"'\n\\]{0,256}+|[\w.\-]{1,40}+))(?(sign)(?P=sign))\s{0,8}"
@@ -134,7 +135,7 @@ def find_assignments(text: str, start: int) -> Iterator[Span]:
             if span:
                 start = max(start, span.end)
                 yield span
-                if "[" in lead["open"] and PASSWORD_NAME.search(lead["name"]):
+                if "[" in lead["open"] and (PASSWORD_NAME.search(lead["name"]) or _LOGIN.search(lead["name"])):
                     yield from find_listed(text, span.end)
 
 
@@ -549,7 +550,7 @@ RULES = (
         "block with a value",
         "name",
         ('output "db_password" {\n  value = "{password}"\n}', 'variable "db_password" {\n  type = string\n}'),
-        r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
+        r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
         r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})",
         accept=is_labelled_secret,
         needs="{",

@@ -28,7 +28,7 @@ _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp snmpget snmpwalk snmpset htpasswd runas"
     " rabbitmqctl ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami useradd usermod setuser requirepass masterauth"
-    " keygen nickserv netsh kinit cryptsetup"
+    " keygen nickserv netsh kinit cryptsetup keychain"
 )
 TRIGGERS = (
     Trigger(
@@ -72,7 +72,7 @@ RULES = (
         ("curl -u alice:{password} https://example.com/", 'curl -u "$USER:$PASS" https://example.com'),
         # curl -u user:password, smbclient -U domain\user%password.
         r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
-        r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
+        r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64}|/[\w.\-]{1,64}(?=%))?[:%](?!//)(?P<secret>[\"']?[^\s\"'`]{1,256}+))",
         accept=is_no_number,
         strip=True,
         needs=r"-[uU]|-user",
@@ -103,7 +103,8 @@ RULES = (
         "secret in a pipe",
         "flag command",
         ('echo "{password}" | sudo -S apt update', "echo done | tee build.log"),
-        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
+        r"(?:echo|printf)[ ](?:-\w[ ]|[\"']%s(?:\\n)?[\"'][ ])?[\"']?"
+        r"(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}[|>]"
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|token|-stdin|cryptsetup|kinit|(?P<encoded>base64(?! --?[dD])))",
         accept=lambda found, value: (
             is_mixed(value) and value[0] != "$" if found["encoded"] else is_no_number(found, value)
@@ -120,10 +121,11 @@ RULES = (
     ),
     pattern_rule(
         "entry of a key chain",
-        "name",
+        "name command",
         ("security add-generic-password -a ann -w {password}", "security find-generic-password -a ann -w"),
-        r"add-(?:generic|internet)-password[ ][^\n|]{0,160}?-w[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
-        needs=r"add-",
+        r"(?:add-(?:generic|internet)-password[ ][^\n|]{0,160}?-w|(?:unlock|create)-keychain[ ][^\n|]{0,160}?-p)"
+        r"[ ][\"']?(?P<value>[^\s\"']{4,256}+)",
+        needs=r"add-|-keychain",
     ),
     pattern_rule(
         "command of a protocol",
@@ -134,6 +136,26 @@ RULES = (
         r"|(?:USER[ ]\S{1,64}|[Pp]assword[ ]required[^\n]{0,40})\r?\n(?:\d{3}[ ][^\n]{0,80}\n)?PASS[ ])"
         r"(?P<value>[^\s\"]{4,128}+)",
         needs=r"LOGIN|PASS",
+    ),
+    pattern_rule(
+        "value of a secret",
+        "name",
+        (
+            "az keyvault secret set --vault-name v --name s --value {password}",
+            "az keyvault secret set --name s2 --value $V",
+        ),
+        r"(?:secret[ ](?:set|put|create)|SecureString)[ ][^\n|]{0,160}?--(?:secret-)?value[ =]"
+        r"[\"']?(?P<value>[^\s\"']{4,256}+)",
+        accept=is_no_number,
+        needs="value",
+    ),
+    pattern_rule(
+        "login to a package index",
+        "scheme",
+        ("poetry config http-basic.own ann {password}", "composer config http-basic.example.org --unset"),
+        r"http-basic\.[\w.\-]{1,128}[ ][\w.@\-]{1,64}[ ](?P<value>[^\s\"'\-][^\s\"']{3,256}+)",
+        accept=is_no_number,
+        needs="http-basic",
     ),
     pattern_rule(
         "login to a chat",

@@ -42,6 +42,7 @@ _EMAIL = re.compile(
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
 # git@github.com is an address of a repository, not of a person.
 _SERVICE_USERS = frozenset(["git", "hg", "svn"])  # of an address such as git@host:path
+_ALGORITHM_DOMAINS = frozenset(["openssh.com", "libssh.org"])  # of ciphers: aes256-gcm@openssh.com
 _URL_USER = re.compile(r"://[^\s/@:]{1,64}:\Z")  # behind which a password stands, which has a rule of its own
 # Visa, Mastercard, American Express, Discover, JCB, Diners, UnionPay: nothing else passes for a card.
 _CARD_ISSUER = re.compile(
@@ -458,7 +459,7 @@ _SHARED_HOMES = wordset(
 
 def find_emails(text: str, start: int) -> Iterator[Span]:
     for found in _EMAIL.finditer(text, start):
-        is_service = found["local"].lower() in _SERVICE_USERS
+        is_service = found["local"].lower() in _SERVICE_USERS or found["domain"].lower() in _ALGORITHM_DOMAINS
         is_password = _URL_USER.search(text, max(found.start() - 80, 0), found.start()) is not None
         if found["tld"].lower() not in _FILE_ENDINGS and not is_service and not is_password:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")

@@ -81,6 +81,8 @@ _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]"
     r"(?:(?:from[ ][a-z\[\]]{1,40}[ ])?to|from)|wurde[ ](?:auf|zu)"
+    r"|(?:è[ ]stat[ao]|a[ ]été|ha[ ]sido|foi|is|werd)[ ](?:cambiat|modificat|(?:re)?impostat|chang|modifi|réinitialis"
+    r"|cambiad|restablecid|alterad|redefinid|gewijzigd|veranderd)\w{0,2}[ ](?:in|en|a|à|para|por|per|naar)"
     r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
     r"|(?:ist|lautet|heißt)(?:[ ](?:jetzt|nun))?|est|es|è|é)"
 )
@@ -151,7 +153,7 @@ _COPULAS = wordset(
     """
     is it's was are be to use type enter dazu dafür ist sind war lautet heißt luidt wordt est sera es era será è é sarà
     jest brzmi je zní är er var on este e είναι это є це là adalah هي هو היא nimm nehmt verwende verwenden benutze
-    einfach benutzen utilise utilisez usa usar gebruik użyj
+    einfach benutzen c'est c’est utilise utilisez usa usar gebruik użyj
     """
 )
 
@@ -341,7 +343,7 @@ def find_nearby(text: str, start: int) -> Iterator[Span]:
                 and not (name["plain"] and _RESOURCE.fullmatch(value))
                 and not is_verb(name.group(), "", text, name.start())
                 and not is_part_of_name(text, name)
-                and not is_harmless(value)
+                and not is_harmless(value.rstrip("?"))
             ):
                 start = text.index(value, word.start())
                 yield Span(start, start + len(value))
@@ -572,7 +574,7 @@ RULES: Final = (
         "cjk",
         ("密码是{password}", "密码学是一门科学。"),
         # They write the name, a copula and the value without blanks, or with marks that are no letters to ``re``.
-        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:是|为|為|は|です|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
+        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:[改设設][成为為]|是|为|為|は|です|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
         r"[\"'`「“]?(?P<value>[!-~]{4,64}+)",
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,

@@ -64,7 +64,9 @@ def has_cookie(_found: re.Match[str], value: str) -> bool:
         not is_harmless(shown)
         and not (
             classify(name.strip()) is KeyKind.NONE
-            and (shown.isalpha() or is_number_like(shown) or name.strip().lower() in _COOKIE_ATTRIBUTES)
+            and (
+                shown.isalpha() or len(shown) < 8 or is_number_like(shown) or name.strip().lower() in _COOKIE_ATTRIBUTES
+            )
         )
         for name, shown in pairs
     )
@@ -91,7 +93,8 @@ TRIGGERS = (
         "call",
         wordset(
             "auth credentials credential login connect getconnection user superuser pdo mysqli hmac jwt sign"
-            " encrypt cipher fernet wifi ftp bind sequelize crypt bcrypt argon hashpw checkpw btoa encode"
+            " encrypt cipher fernet wifi ftp bind sequelize authenticate hash crypt bcrypt argon hashpw checkpw btoa"
+            " encode"
         ),
         window=re.compile(r"[\w.:>-]{0,24}+[\"']?+\s{0,2}+(?:[=:(][^\n]{0,240}+)?+"),
         needs=re.compile(r"[\"'],\s{0,4}b?[\"']|\("),
@@ -219,7 +222,7 @@ RULES = (
         "call",
         ('bcrypt.hash("{password}", 10)', 'bcrypt.hash(phrase, 10); btoa("sha256-k7a2b9")'),
         # crypt('…', gen_salt('bf')) of PostgreSQL; btoa("user:…"), of which Basic credentials are made.
-        r"(?i)(?:(?:b?crypt(?:\.\w{1,20})?|argon2?\.\w{1,20}|hashpw|checkpw)\(b?[\"']"
+        r"(?i)(?:(?:b?crypt(?:\.\w{1,20})?|argon2?\.\w{1,20}|hashpw|checkpw|hash::make)\(b?[\"']"
         r"|(?:btoa|b64encode)\(b?[\"'][\w.@\-]{1,64}:)(?P<value>[^\"'\s]{5,128}+)[\"']",
         accept=is_mixed_value,
     ),
@@ -229,9 +232,12 @@ RULES = (
         ("CREATE USER bob IDENTIFIED BY {password};", "Each user is identified by its id, user1 by k7a2b9."),
         # CREATE USER … IDENTIFIED BY '…' of SQL, without quotes in Oracle's; ConvertTo-SecureString "…" of PowerShell.
         r"(?i)(?P<user>user\s{1,4}\S{1,64}\s{1,4})?"
-        r"(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by(?:\s{1,4}values)?|to-securestring(?:[ ]-string)?)"
+        r"(?:identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by(?:\s{1,4}values)?"
+        r"|(?P<secure>to-securestring(?:[ ]-string)?))"
         r"\s{1,4}(?:N?(?P<quote>[\"']))?(?P<value>(?(quote)[^\"'\n]{1,256}+|[^\s\"'<>,;]{5,128}+))",
-        accept=lambda found, value: found["quote"] or (found["user"] and is_mixed(value)),
+        accept=lambda found, value: (
+            found["quote"] or ((found["user"] or found["secure"]) and is_mixed(value) and value[0] not in "$(")
+        ),
         needs=r"[dD]\s{1,4}(?:[bB][yY]|[wW][iI])|[sS](?:ecure)?[sS]tring",
     ),
     pattern_rule(
