@@ -53,7 +53,7 @@ ALLOWLIST = (
     Allowed("template", r"(?:#\{|-?\${1,2}[({]|\{[#{]).*", "${{ secrets.TOKEN2 }}", "$Maple{77}"),
     Allowed(
         "field of a template",
-        r"\{\s?[\w.|-]*\s?\}?(?: /)?|\{[a-z_][\w.]{2,40}[(\[].*",
+        r"[LC]?\{\s?[\w.|-]*\s?\}?(?: /)?|\{[a-z_][\w.]{2,40}[(\[].*",
         "{ vault_password }",
         "{Maple!77}",
     ),

@@ -50,8 +50,8 @@ _FENCE_REST = re.compile(r"[ \t]{0,4}(?:\{[^\n]{0,80})?\r?(?:\n|\\n|\Z)")
 _LINE_REST = re.compile(r"[\"'`*_\\,;.)\]}]{0,6}[ \t]{0,8}(?:\r?\n|\\[nr]|\Z|[<\"'(#])")
 _POSSESSIVE = re.compile(r"[\"'`*_]{0,2}['’]s ")
 # The name of a resource is public, whatever its parts look like.
-ARN = re.compile(r"(?<![a-z])(?:arn|urn|spotify):[\w:/.*\-]*\Z")
-MAX_ARN_CHARS = 200
+_ARN = re.compile(r"(?<![a-z])(?:arn|urn|spotify|AWS):[\w:/.*\-]*\Z")
+_MAX_ARN_CHARS = 200
 NEXT_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,40}(?:=(?!=|\Z)|:)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _ISSUED = re.compile(r"[A-Za-z0-9]{16,}+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -117,6 +117,11 @@ def is_on_next_line(text: str, gap_start: int, start: int, end: int, value: str)
     if _POSSESSIVE.match(text, end):
         return True  # the next prompt: "ann@host's password:"
     return not (_LINE_REST.match(text, end) and (is_marked or is_mixed(value) or is_random(value)))
+
+
+def is_in_arn(text: str, start: int) -> bool:
+    """True where the name of a resource goes on at ``start``."""
+    return _ARN.search(text, max(start - _MAX_ARN_CHARS, 0), start) is not None
 
 
 def is_number_like(value: str) -> bool:

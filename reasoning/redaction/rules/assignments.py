@@ -24,15 +24,14 @@ from reasoning.redaction.rules.prose import (
 )
 from reasoning.redaction.rules.providers import PROVIDERS
 from reasoning.redaction.values import (
-    ARN,
     ESCAPED_BREAK,
     JOINED_NAMES,
-    MAX_ARN_CHARS,
     NEXT_NAME,
     WEAK_MIN_CHARS,
     class_changes,
     continues_sentence,
     is_address,
+    is_in_arn,
     is_issued,
     is_mixed,
     is_mixed_value,
@@ -83,6 +82,7 @@ _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
 _COOKIE_HEADER = re.compile(r"(?i)(?:document\.)?(?:set-)?cookie")
 _SIGNS = re.compile(r"[\W_]+")
 _NEXT_LISTED = re.compile(r"([\"']),\s{0,40}\1(?P<value>[^\"'\n]{3,256}+)(?=\1\s{0,40}[,\]])")
+_SUBSCRIPT = re.compile(r"[\"']?\] ")
 _LOGIN = re.compile(r"(?i)(?:auth|credentials?)\Z")
 _MEMBER = re.compile(
     r"[{,]\s{0,40}\\?[\"'](?P<name>\w{1,40})\\?[\"']\s{0,3}:\s{0,3}"
@@ -178,7 +178,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
         and not is_on_next_line(text, lead.end("sep"), start, end, value)
         and not repeats_name(lead["name"], value)
         and not is_harmless(value)
-        and not ARN.search(text, max(lead.start() - MAX_ARN_CHARS, 0), lead.start())
+        and not is_in_arn(text, lead.start())
     )
     return Span(start, end) if is_secret else None
 
@@ -230,6 +230,8 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     behind_name = lead.string[lead.end("name") : lead.end()]  # the sign, and quotes around it
     if value.isalpha() and behind_name[0] == ")":
         return False  # the type of a function: "(string $token): Badge"
+    if not quoted and _SUBSCRIPT.match(behind_name) and value.isidentifier():
+        return False  # a variable: headers["Cookie"] = value2
     if kind is not KeyKind.SECRET:
         return not is_public_beside(name, value) and is_weak_value(separator, kind, value)
     if (
@@ -251,7 +253,8 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         is_literal = re.match(r"[\"'`]\s", behind_name) is not None  # 'token_1' == 'token_2'
-        return bool(quoted) and len(value) > 3 and value.count(" ") < 3 and not is_literal
+        is_keyword = value.isalpha() and not PASSWORD_NAME.search(name)  # token == "with"
+        return bool(quoted) and len(value) > 3 and value.count(" ") < 3 and not (is_literal or is_keyword)
     if separator[-1] == "(" or separator == "::":
         is_chosen = PASSWORD_NAME.search(name) or not (JOINED_NAMES.fullmatch(value) or is_expression(value))
         return " " not in value and is_mixed(value) and bool(is_chosen) and not is_address(value)

@@ -81,7 +81,7 @@ RULES = (
         "password behind -p",
         "flag command",
         ("7z a -p{password} out.7z in/", "docker run -p 8080:80 nginx"),
-        r"(?<![\w-])-h?p(?!python|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?![^\s\"'])",
+        r"(?<![\w-])-h?p(?!python|i\*|\w+\[)(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?![^\s\"'])",
         accept=is_no_number,
         needs=r"-h?p",
     ),

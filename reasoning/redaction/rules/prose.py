@@ -28,6 +28,7 @@ from reasoning.redaction.values import (
     class_changes,
     continues_sentence,
     is_address,
+    is_in_arn,
     is_mixed,
     is_mixed_value,
     is_number_like,
@@ -234,7 +235,8 @@ def find_stated(text: str, start: int) -> Iterator[Span]:
         is_qualified = lower_case(text[first : word.start()]).endswith(_QUALIFIER_ENDINGS)
         qualifier = is_qualified and _QUALIFIER.search(text, first, word.start())
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
-        if (not may_be_mixed and is_plain_name(name)) or classify(name) is KeyKind.NONE:
+        is_vague = not may_be_mixed and is_plain_name(name)
+        if is_vague or classify(name) is KeyKind.NONE or is_in_arn(text, word.start()):
             continue
         if stated:
             start, value = stated.start("value"), strip_punctuation(stated["value"])

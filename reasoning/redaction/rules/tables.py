@@ -143,7 +143,7 @@ def is_secret_cell(value: str, kind: str, delimiter: str) -> bool:
     if delimiter == _BLANKS and kind != "password":
         return False
     is_framed = delimiter == "|"
-    if " " in value or "[redacted" in value:
+    if " " in value or "[redacted" in value or value.count(")") > value.count("("):  # the end of a call
         return False
     if kind == "digits" and value.isdigit():
         return len(value) >= 4

@@ -16,10 +16,9 @@ from reasoning.redaction.allowlist import is_harmless
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.rules import Span, Trigger, pattern_rule
 from reasoning.redaction.values import (
-    ARN,
     ESCAPED_BREAK,
-    MAX_ARN_CHARS,
     class_changes,
+    is_in_arn,
     longest_piece,
     strip_punctuation,
     wordset,
@@ -211,6 +210,7 @@ _PUBLIC_NAME = re.compile(
     r"|(?:next|page|continuation)[a-z_-]{0,12}token)[\"'`*]{0,3}|\\?[\"'](?:[nxy]|x5t(?:#S256)?|kid)\\?[\"']|ENC\[[\w,:+/=]{1,160},(?:data|iv|tag))"
     r"(?:\s{0,2}[:=]|\sis)?\s{0,2}(?:W/)?\\?[\"'`<>]{0,2}(?:(?:ed25519|secp256k1|rsa|ecdsa|x25519)[:-]|[\w.-]{3,60}:)?\Z"
 )
+_MAX_NAME_CHARS = 200
 # What Base64 of a sentence becomes again.
 _SENTENCE = re.compile(rb"[A-Za-z]+,?(?: [A-Za-z]+[,.!?]?)+\s*")
 
@@ -227,7 +227,9 @@ def is_dense_body(found: re.Match[str], _value: str) -> bool:
     if len(piece) >= 14 and count >= 3 and (changes >= 0.25 or len(piece) >= 20):
         return True
     return (
-        (len(piece) >= 16 and changes >= 0.4) or (len(piece) >= 28 and changes >= 0.3) or is_random_body(found["body"])
+        (len(piece) >= 16 and changes >= 0.4 and not has_words(piece))
+        or (len(piece) >= 28 and changes >= 0.3)
+        or is_random_body(found["body"])
     )
 
 
@@ -269,9 +271,8 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
 
 
 def is_named_public(found: re.Match[str]) -> bool:
-    return any(
-        name.search(found.string, max(found.start() - MAX_ARN_CHARS, 0), found.start()) for name in (_PUBLIC_NAME, ARN)
-    )
+    text, start = found.string, found.start()
+    return _PUBLIC_NAME.search(text, max(start - _MAX_NAME_CHARS, 0), start) is not None or is_in_arn(text, start)
 
 
 def is_encoded_sentence(run: str) -> bool:
