@@ -32,7 +32,7 @@ WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x–\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|[gmk]b|[gmk]?hz|bit|bits|px|characters)?
-    | 0x[\da-f]{1,16} | \d{1,6}/(?:s|sec|min|h|hour|d|day|week|month|user|req)
+    | 0x[\da-f]{1,16} | \d{1,6}(?:req|msg|rps|tok)?/(?:s|sec|min|h|hour|d|day|week|month|user|req)
     | (?:\d{1,4}(?:ms|[dhms])){2,4}
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
     | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|base|pkcs|pbkdf|oauth|saml|v|http|ipv|wpa)
@@ -216,7 +216,7 @@ _SENTENCE_WORDS = wordset(
     cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada
     vencida inválida erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida obrigatória form
-    return pass raise elif match break continue print assert lambda a able about above
+    error warn return pass raise elif match break continue print assert lambda a able about above
     debe deben tiene tener puede renew revoke rotate replace review share update verify
     mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt
     zurücksetzen vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide

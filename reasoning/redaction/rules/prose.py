@@ -81,7 +81,7 @@ _QUALIFIER_ENDINGS = tuple(f"{word} " for word in QUALIFIERS | PUBLIC_WORDS)  # 
 _MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]"
-    r"(?:(?:from[ ][a-z\[\]]{1,40}[ ])?to|from)|wurde[ ](?:auf|zu)"
+    r"(?:(?:from[ ][a-z\[\]]{1,40}[ ])?(?:to|->|→)|from)|wurde[ ](?:auf|zu)"
     r"|(?:è[ ]stat[ao]|a[ ]été|ha[ ]sido|foi|is|werd)[ ](?:cambiat|modificat|(?:re)?impostat|chang|modifi|réinitialis"
     r"|cambiad|restablecid|alterad|redefinid|gewijzigd|veranderd)\w{0,2}[ ](?:in|en|a|à|para|por|per|naar)"
     r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
@@ -438,9 +438,9 @@ TRIGGERS: Final = (
     ),
     Trigger(
         "cjk",
-        frozenset("密口令パ"),  # with which the words for a password begin
-        shape="[비암]|รหัสผ่าน|पासवर्ड",
-        marks="비암รप",
+        frozenset("密口令パ验驗认認確"),  # with which the words for a password begin
+        shape="[비암인]|รหัสผ่าน|पासवर्ड",
+        marks="비암인รप",
         window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+(?:[^\s!-~]{1,12}+\s{0,2}+)?+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
     ),
 )
@@ -576,7 +576,7 @@ RULES: Final = (
         "cjk",
         ("密码是{password}", "密码学是一门科学。"),
         # They write the name, a copula and the value without blanks, or with marks that are no letters to ``re``.
-        r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:[改设設][成为為]|是|为|為|は|です|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
+        r"(?:密[码碼钥鑰匙]|口令|令牌|[验驗认認][证證][码碼]|認証(?:コード|番号)|確認コード|인증\s?(?:번호|코드)|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)\s{0,2}(?:[改设設][成为為]|是|为|為|は|です|는|은|가|คือ|है)?\s{0,2}[:：=]?\s{0,2}"
         r"[\"'`「“]?(?P<value>[!-~]{4,64}+)",
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
