@@ -104,9 +104,7 @@ _TEMPLATE = re.compile(r"\{[a-z_]\w*\}")
 _UNION = re.compile(r"\{(?:[\w.]{1,64}+\|){1,12}\Z")  # of types, as in JSDoc
 _SIZE = re.compile(r" (?:bytes|chars|characters|bits|k?m|ft|feet)(?!\w)")
 _NAME_OF_FIELD = re.compile(r"[a-z]+(?:_[a-z]+)+")
-_NAME_OF_OBJECT = re.compile(
-    r"[a-z]{2,16}(?:-(?:[a-z]{2,16}\d{0,2}|v\d)){1,5}-?"
-)  # of a cluster: "remoteKey: redis-ca"
+_NAME_OF_OBJECT = re.compile(r"[a-z]{2,16}(?:-[a-z]{2,16}){1,5}")  # of a cluster: "remoteKey: redis-ca"
 _REMOTE_REF = re.compile(r"[ \t]*(?:#[^\n]*)?\n\s{1,24}remoteRef:")  # behind the name of a secret of a cluster
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _WORDS = re.compile(r"(?:[A-Za-z][a-z]{2,}+[/_-]?+)++")  # of a name, or side by side
