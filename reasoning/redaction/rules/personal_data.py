@@ -196,6 +196,7 @@ LABELS: Final = {
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
             " personalausweis driver_license drivers_license driver's_license driver's_licence driving_licence"
             " driving_license nhs medicare patient_id medical_record medical_record_number personal_number mrn"
+            " título_de_eleitor titulo_de_eleitor"
             " dni nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer"
             " steueridentifikationsnummer führerschein rentenversicherungsnummer tax_id tax_number tax_file"
             " taxpayer_id sozialversicherungsnummer sécurité_sociale seguridad_social identity_card id_card"
