@@ -115,3 +115,21 @@ def test_answer_is_printed_with_what_is_open_and_nothing_to_press(visit, offline
     pressed = demo.page.locator("button:not([aria-expanded]), textarea, select, nav, #side")
     expect(pressed.filter(visible=True)).to_have_count(0)
     assert not demo.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+@pytest.mark.slow
+def test_wide_table_and_formula_of_an_answer_fit_on_paper(visit, connected, model):
+    columns = [f"Column number {number}" for number in range(14)]
+    rows = [columns, ["---"] * 14, ["some value"] * 14]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    formula = "$$" + " + ".join(["aaaaaaaaaaaa"] * 12) + "$$"
+    model.script([plain(f"عنوان\n\n{table}\n\n{formula}\n\nThat is all.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("How wide?").ends()
+    demo.page.set_viewport_size({"width": 718, "height": 1000})  # A4 within its margins
+    demo.page.emulate_media(media="print")
+
+    right = "element => element.getBoundingClientRect().right"
+    assert card.answer.get_by_role("columnheader").last.evaluate(right) <= 718
+    assert not demo.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
