@@ -78,7 +78,7 @@ class McpTool(models.Model):
     @property
     def state(self) -> ToolState:
         if self.listed is None:
-            return "gone"
+            return "off" if self.problem else "gone"
         if self.pinned is None:
             return "new"
         if self.pinned != self.listed:

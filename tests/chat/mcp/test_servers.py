@@ -162,6 +162,7 @@ async def test_one_bad_schema_breaks_only_its_tool(peer):
     bad = await server.tools.aget(name="outside")
 
     assert (bad.listed, bad.problem) == (None, "a schema refers to another document")
+    assert bad.state == "off"  # it is listed, and its problem says why it isn't offered
     assert await server.tools.filter(is_allowed=True).acount() == len(peer.tools()) - 1
 
 
