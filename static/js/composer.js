@@ -513,7 +513,7 @@ let pressed = null;
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest(":is(#messages, #queue) button");
-  pressed = button?.matches(":focus-visible") ? button : null;
+  pressed = document.activeElement.matches(":focus-visible") ? button : null;
 });
 
 document.addEventListener("submit", ({ target }) => {

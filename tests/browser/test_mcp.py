@@ -62,6 +62,43 @@ def test_staff_allow_a_tool_and_its_question_is_answered_on_the_card(visit, serv
     assert sent == 'accept: {"backup": false, "region": "eu", "size": 5}'
 
 
+@pytest.mark.slow
+@pytest.mark.spec("product 26")
+def test_question_of_a_tool_is_answered_by_enter(visit, serve, model):
+    site = serve(
+        OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model", MCP_COMMANDS=f"peer={sys.executable} {PEER}"
+    )
+    sam = visit(site, "sam")
+    sam.open("/admin/chat/mcpserver/add/")
+    sam.page.get_by_label("Name").fill("asks")
+    sam.page.get_by_label("Command").select_option("peer")
+    sam.page.get_by_role("button", name="Save and continue editing").click()
+    sam.page.get_by_role("button", name="List tools").click()
+    sam.page.get_by_role("link", name="provision", exact=True).click()
+    sam.page.get_by_label("Allowed").check()
+    sam.page.get_by_role("button", name="Save", exact=True).click()
+    model.script([plain("Moin."), reply(*calls("asks__provision", "{}")), plain("It runs.")])
+    demo = visit(site)
+    demo.starts_chat()
+    demo.asks("Hello").ends()
+    answer = demo.asks("Set it up.")
+    panel = demo.page.locator(PANEL)
+    demo.page.get_by_role("button", name="Allow", exact=True).click()
+    size = panel.get_by_label("Size")
+
+    size.press("Enter")  # an answer that is needed is missing
+    expect(panel.get_by_label("Region")).to_be_focused()
+    panel.get_by_label("Region").select_option(label="Europe")
+    size.fill("4")
+    size.press("Enter")
+
+    answer.ends("complete")
+    expect(demo.composer).to_be_focused()
+    expect(demo.page.locator("[data-role=assistant]")).to_have_count(2)  # no other button of the page was pressed
+    sent = model.requests()[-1]["body"]["messages"][-1]["content"]
+    assert sent == 'accept: {"backup": false, "region": "eu", "size": 4}'
+
+
 def photograph(page, name):
     """Keep a picture where PICTURES says so, to be looked at."""
     if folder := os.environ.get("PICTURES"):
