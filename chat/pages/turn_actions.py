@@ -94,7 +94,7 @@ async def decide(
 ) -> HttpResponse:
     """Allow or deny the tool call that waits: ``decision`` is allow, deny or always, ``?digest=`` as shown."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    prefix = f"answer.{turn.public_id}."  # other cards may ask too, and their fields are in the same form
+    prefix = f"answer.{turn.public_id}."
     answers = {name.removeprefix(prefix): values for name, values in request.POST.lists() if name.startswith(prefix)}
     decided = (request.POST.get("decision"), request.GET.get("digest"))
     change = turn_manager.decide(turn, call_id, *decided, Given(form=answers))
@@ -108,6 +108,8 @@ async def change_response(
     try:
         await change
     except InvalidInputError as error:
+        if request.htmx:
+            return HttpResponse(error.message, status=409, content_type=PLAIN_TEXT)
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id, fragment)
 

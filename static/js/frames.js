@@ -352,20 +352,15 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   sync(true);
 });
 
-// A model that is refused comes back in its form, with the reason.
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.xhr.status !== 400 || !detail.target.matches("#model")) return;
-  detail.shouldSwap = true;
-  detail.isError = false;
-});
-
 const showFailure = (text) => {
   announce({ text, assertive: true });
   banner.textContent = text;
   banner.hidden = false;
 };
 
-document.addEventListener("htmx:responseError", () => showFailure(chat.dataset.failed));
+document.addEventListener("htmx:responseError", ({ detail: { xhr } }) =>
+  showFailure(/^text\/plain/.test(xhr.getResponseHeader("content-type")) ? xhr.responseText : chat.dataset.failed),
+);
 document.addEventListener("htmx:sendError", () => showFailure(banner.dataset.unsent));
 document.addEventListener("htmx:beforeRequest", () => {
   if (saysFailure()) banner.hidden = true; // another try

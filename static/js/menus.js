@@ -145,9 +145,9 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (detail.successful && target.closest(".topbar .rename")) closeForm(target);
 });
 
-// A title that is refused comes back in its form, with the reason.
+// A model or title that is refused comes back in its form, with the reason.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.xhr.status !== 400 || !detail.target.matches("#rename")) return;
+  if (detail.xhr.status !== 400 || !detail.target.matches("#model, #rename")) return;
   detail.shouldSwap = true;
   detail.isError = false;
 });

@@ -64,7 +64,7 @@ def test_staff_allow_a_tool_and_its_question_is_answered_on_the_card(visit, serv
 
 @pytest.mark.slow
 @pytest.mark.spec("product 26")
-def test_question_of_a_tool_is_answered_by_enter(visit, serve, model):
+def test_question_of_a_tool_is_answered_by_enter_or_refused_in_words(visit, serve, model):
     site = serve(
         OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model", MCP_COMMANDS=f"peer={sys.executable} {PEER}"
     )
@@ -79,6 +79,7 @@ def test_question_of_a_tool_is_answered_by_enter(visit, serve, model):
     sam.page.get_by_role("button", name="Save", exact=True).click()
     model.script([plain("Moin."), reply(*calls("asks__provision", "{}")), plain("It runs.")])
     demo = visit(site)
+    demo.watch.expected += ["409"]
     demo.starts_chat()
     demo.asks("Hello").ends()
     answer = demo.asks("Set it up.")
@@ -89,6 +90,9 @@ def test_question_of_a_tool_is_answered_by_enter(visit, serve, model):
     size.press("Enter")  # an answer that is needed is missing
     expect(panel.get_by_label("Region")).to_be_focused()
     panel.get_by_label("Region").select_option(label="Europe")
+    size.fill("many")
+    size.press("Enter")
+    expect(demo.page.locator(".banner")).to_contain_text("size: a number is needed")
     size.fill("4")
     size.press("Enter")
 
