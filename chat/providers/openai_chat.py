@@ -14,7 +14,7 @@ from chat.providers.openai_http import STREAM, OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields
 from reasoning.replay.wire.chat import CHAT
 from reasoning.services.finish_reasons import read_finish_reason
-from reasoning.services.signatures import SignatureJoiner, is_opaque, is_thought, signatures_in
+from reasoning.services.signatures import SEALS, SignatureJoiner, is_opaque, is_thought, signatures_in
 from reasoning.stream.normalizer import NATIVE_FIELDS
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Elsewhere an unknown parameter may be refused without a name.
 _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
 _TEXT_FIELDS = ("content", "refusal", "text")
+_DETAIL_TEXTS = ("text", "summary")  # of an element of reasoning_details
 # Fields of a delta that are neither thinking nor a signature.
 _PLAIN_FIELDS = frozenset({"role", "content", "text", "refusal", "tool_calls", "function_call", "name"})
 _CALLS = frozenset({"toolcalls", "toolcall", "functioncalls"})  # other names of the field, without signs
@@ -65,6 +66,7 @@ class ChatDecoder(ResponseDecoder):
         self._thoughts = SignatureJoiner()  # among the parts of a content, that are not signed yet
         self._thinking_field = ""  # under which the response began to think
         self._texts: defaultdict[str, CumulativeText] = defaultdict(CumulativeText)  # by field
+        self._details = DetailTexts()
         self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
     def read_event(self, chunk: dict[str, Any]) -> list[RawDelta]:
@@ -131,6 +133,7 @@ class ChatDecoder(ResponseDecoder):
     def finish(self) -> tuple[RawDelta, ...]:
         """Return text that was held back, the end of a response that didn't name it clearly, and the token counts."""
         held = [RawFields({name: rest}) for name, text in self._texts.items() if (rest := text.finish())]
+        held += [RawFields({"reasoning_details": [element]}) for element in self._details.finish()]
         end = () if self._pending_end is None else tuple(self.read_end_mark())
         return (*held, *end, *super().finish())
 
@@ -195,6 +198,8 @@ class ChatDecoder(ResponseDecoder):
         for name, value in fields.items():
             if isinstance(value, str) and not (text := self._texts[name]).is_plain:
                 fields[name] = text.feed(value)
+            elif name == "reasoning_details" and isinstance(value, list):
+                fields[name] = [self._details.feed(each) if isinstance(each, dict) else each for each in value]
         if any(fields.values()):
             yield RawFields(fields)
 
@@ -269,6 +274,57 @@ class CumulativeText:
         """Return what is held back: of a long piece, only what is new."""
         held, self._held = self._held, ""
         return held[len(self._whole) :] if len(self._whole) >= _LONG_CHARS else held
+
+
+class DetailTexts:
+    """Reads what is new in elements of ``reasoning_details``, whose pieces may repeat what came before.
+
+    Each piece may have all of its element (MiniMax, seen 2026-11); or the last one has it again, with the seal.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], _OpenDetail] = {}  # by type, and index or id
+
+    def feed(self, element: dict[str, Any]) -> dict[str, Any]:
+        """Return a piece with what is new of its text. A seal ends its element, so nothing is held back then."""
+        place = next((element[name] for name in ("index", "id") if element.get(name) is not None), None)
+        if place is None:
+            return element
+        key = (str(element.get("type")), str(place))
+        name = next((name for name in _DETAIL_TEXTS if element.get(name) and isinstance(element[name], str)), "")
+        is_sealed = any(element.get(seal) for seal in SEALS)
+        detail = self._open.pop(key, None) if is_sealed else self._open.get(key)
+        if detail is None and name and not is_sealed:
+            about = {field: value for field, value in element.items() if field in ("type", "index", "id")}
+            detail = self._open[key] = _OpenDetail(about, name)
+        if detail is None or name not in ("", detail.name):
+            return element
+        new = detail.feed(element[name], is_sealed=is_sealed) if name else ""
+        new += detail.text.finish() if is_sealed else ""
+        return {**element, detail.name: new} if name or new else element
+
+    def finish(self) -> Iterator[dict[str, Any]]:
+        """Yield what is held back of each element."""
+        for detail in self._open.values():
+            if rest := detail.text.finish():
+                yield {**detail.about, detail.name: rest}
+
+
+class _OpenDetail:
+    """An element that has no seal yet. ``about`` has its type and its place, ``name`` is the field of its text."""
+
+    def __init__(self, about: dict[str, Any], name: str) -> None:
+        self.about, self.name = about, name
+        self.text = CumulativeText()
+        self._pieces: list[str] = []
+
+    def feed(self, piece: str, *, is_sealed: bool) -> str:
+        """Return what is new in a piece of its text."""
+        if is_sealed and piece == "".join(self._pieces):
+            return ""
+        new = piece if self.text.is_plain else self.text.feed(piece)
+        self._pieces.append(new)
+        return new
 
 
 # How else thinking comes, with an example of each: the usual names with an object or a list, and other names, which

@@ -156,6 +156,50 @@ def test_piece_that_repeats_the_whole_text_adds_what_is_new(field, pieces, whole
     assert text(decoded(*(chunk({field: piece}) for piece in pieces), b"[DONE]"), field) == whole
 
 
+@pytest.mark.spec("product 38")
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        ([{"text": "I look"}, {"text": "I look at"}, {"text": "I look at it."}], "I look at it."),
+        ([{"text": "I look"}, {"text": " at it."}, {"text": "I look at it.", "signature": "s"}], "I look at it."),
+        (
+            [{"text": "So"}, {"text": "So it"}, {"text": "So it is."}, {"text": "So it is.", "signature": "s"}],
+            "So it is.",
+        ),
+        ([{"text": "I look at it now."}, {"text": "I look at it now. So"}, {"signature": "s"}], "I look at it now. So"),
+        ([{"text": "I look at it now."}, {"text": "I look at it now. So"}], "I look at it now. So"),
+        ([{"text": "ha"}, {"text": " ha"}, {"text": " ha", "signature": "s"}], "ha ha ha"),
+        ([{"text": "Hm.", "signature": "s"}, {"text": "Hm.", "signature": "t"}], "Hm.Hm."),
+        ([{"text": "a"}, {"signature": "s"}, {"text": "ab"}, {"text": "c"}], "aabc"),
+    ],
+)
+@pytest.mark.parametrize("place", [{"index": 0}, {"id": "one"}])
+def test_detail_that_repeats_what_came_before_adds_what_is_new(place, pieces, whole):
+    kind = {"type": "reasoning.text", **place}
+    deltas = decoded(*(chunk({"reasoning_details": [{**kind, **piece}]}) for piece in pieces), b"[DONE]")
+
+    details = [
+        each for delta in deltas if isinstance(delta, RawFields) for each in delta.fields.get("reasoning_details", ())
+    ]
+    assert "".join(each.get("text", "") for each in details) == whole
+    assert [each["signature"] for each in details if "signature" in each] == [
+        piece["signature"] for piece in pieces if "signature" in piece
+    ]
+    assert all(kind.items() <= each.items() for each in details)
+
+
+def test_details_side_by_side_and_without_a_place_are_passed_on_as_they_come():
+    one, other = (
+        {"type": "reasoning.text", "index": 0, "text": "a"},
+        {"type": "reasoning.text", "index": 1, "text": "ab"},
+    )
+    loose = {"type": "reasoning.text", "text": "abc"}
+
+    deltas = decoded(chunk({"reasoning_details": [one, other, loose, loose, "odd"]}), b"[DONE]")
+
+    assert deltas[0] == RawFields({"reasoning_details": [one, other, loose, loose, "odd"]})
+
+
 @pytest.mark.parametrize("frame", ["{}", "data: {}\n\n"])
 def test_event_may_be_encoded_twice(frame):
     assert text(decoded(json.dumps(frame.format(chunk({"content": "so"}).decode())).encode())) == "so"
