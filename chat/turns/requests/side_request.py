@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import aclosing
 from dataclasses import replace
 
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.turns.metrics import model_request
+from chat.turns.retry import RetryPolicy
 from reasoning.deltas import Channel, RawEnd, RawFields
 from reasoning.events import UserMessage
 from reasoning.replay.plan import RequestTarget, plan_request
@@ -28,7 +30,7 @@ async def ask_aside(
     max_output_tokens: int,
     thinking_format: str = "",
 ) -> str:
-    """Return the model's answer; empty where it failed, was cut off or is far too long.
+    """Return the model's answer; empty where it failed, was cut off or is far too long. A busy service is waited for.
 
     ``thinking_format``: that of the model's profile, which else follows from the name of the model.
     """
@@ -40,25 +42,32 @@ async def ask_aside(
     # A model that was asked not to think begins with its answer.
     may_think = provider.starts_in_reasoning and not plan.switches_off
     family = find_thinking_format(provider.model, thinking_format)
-    normalizer, ended = Normalizer(starts_in_reasoning=may_think, family=family), ""
+    retry = RetryPolicy()
+    while True:
+        try:
+            return await _answer(provider, request, Normalizer(starts_in_reasoning=may_think, family=family))
+        except ProviderError as error:
+            logger.warning("side request failed", extra={"code": error.code})
+            if not retry.take_wait(error):
+                return ""
+            await asyncio.sleep(retry.wait_s(error))
+
+
+async def _answer(provider: Provider, request: ProviderRequest, normalizer: Normalizer) -> str:
     pieces: list[str] = []
-    chars = 0
-    try:
-        with model_request(provider):
-            async with aclosing(provider.stream(request)) as stream:
-                async for raw in stream:
-                    if isinstance(raw, RawFields):
-                        chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
-                        if chars > MAX_INTAKE_CHARS:
-                            return ""
-                        pieces += [
-                            str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
-                        ]
-                    elif isinstance(raw, RawEnd):
-                        ended = raw.finish_reason
-    except ProviderError as error:
-        logger.warning("side request failed", extra={"code": error.code})
-        return ""
+    chars, ended = 0, ""
+    with model_request(provider):
+        async with aclosing(provider.stream(request)) as stream:
+            async for raw in stream:
+                if isinstance(raw, RawFields):
+                    chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
+                    if chars > MAX_INTAKE_CHARS:
+                        return ""
+                    pieces += [
+                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
+                    ]
+                elif isinstance(raw, RawEnd):
+                    ended = raw.finish_reason
     pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
     # Cut off or withheld, it would be half a summary or half a title.
     return "".join(pieces).strip() if ended == "stop" else ""

@@ -55,7 +55,7 @@ async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_
         pytest.param({"reasoning": "Only a thought.", "content": " "}, id="thinking alone"),
         pytest.param({"content": ANSWER + ANSWER + ANSWER}, id="no shorter"),
         pytest.param({"content": SUMMARY, "finish": "length"}, id="cut off"),
-        pytest.param({"content": "x", "faults": [{"kind": "server_error"}]}, id="failed"),
+        pytest.param({"content": "x", "faults": [{"kind": "server_error", "times": 3}]}, id="failed"),
     ],
 )
 @pytest.mark.spec("product 23")
@@ -75,6 +75,26 @@ async def test_without_a_usable_summary_the_oldest_turns_are_left_out_and_the_ca
     page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
     assert page.count("The oldest messages are left out from here on") == 1
     assert await database_sync_to_async(questions)(conversation) == ["First?", "Second?", "Third?"]
+
+
+@pytest.mark.spec("product 40")
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize(
+    "fault",
+    [{"kind": "rate_limit", "retry_after": {"ms": 10}}, {"kind": "http_error", "status": 503}],
+    ids=lambda fault: fault["kind"],
+)
+async def test_summary_that_a_busy_service_refuses_is_asked_for_again(upstream, conversation, fault):
+    upstream.script([{"content": ANSWER}, {"content": ANSWER}])
+    await ask(conversation, "First?")
+    await ask(conversation, "Second?")
+    upstream.script([{"content": SUMMARY, "faults": [{**fault, "times": 1}]}, {"content": "Now then."}])
+
+    turn = await ask(conversation, "Third?")
+
+    assert turn.status == "completed"
+    last = contents(upstream.requests()[-1])
+    assert [text in last for text in (SUMMARY, "First?", "Third?")] == [True, False, True]
 
 
 async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_one_more_request(
