@@ -50,13 +50,24 @@ _ABOUT_STORE = re.compile(
     rb"|(?<!vector )\bstore\b\W{1,4}(?:extra|unknown|unexpected|(?:is )?not (?:support|permit|allow|recogni|a valid))",
     re.IGNORECASE,
 )
+# What a service says of the parameter where it doesn't name it.
+_ABOUT_INCLUDE = re.compile(
+    rb"encrypted[ _](?:reasoning[ _])?content (?:is|was)(?:n't| not) (?:support|available|enabled|allowed)",
+    re.IGNORECASE,
+)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
+_ABOUT_VALUE = re.compile(
+    rb"(?:unsupported|invalid|unknown|unexpected) (?:enum )?value|not (?:supported|allowed|one of|a valid)"
+    rb"|must be one of|should be|(?:supported|allowed|valid) values|expected one of",
+    re.IGNORECASE,
+)
 # As many equal characters in a row count as a quotation of the conversation.
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 # Without it a service answers in one piece: OpenAI streams some models to verified organisations only (seen 2026-05).
 STREAM = "stream"
 STORE = "store"
+INCLUDE = "include"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 # How long incoming text is collected before it is read. Readers see about 25 pictures a second, and to process forty
 # characters costs hardly more than four. The window grows from 7 streams of this process on.
@@ -281,6 +292,7 @@ class OpenAIService:
         mentions = {name: name.encode() in said for name in self._optional}
         mentions[STREAM] = status in (*_REFUSING, _NOT_IMPLEMENTED) and _ABOUT_STREAM.search(said) is not None
         mentions[STORE] = status in _REFUSING and _ABOUT_STORE.search(said) is not None
+        mentions[INCLUDE] = mentions.get(INCLUDE, False) or _ABOUT_INCLUDE.search(said) is not None
         named = [name for name in self._optional if name in body and mentions[name]][:1]
         asked = [name for name in request.optional if parameter(body, name) is not None]
         # One within another is left out alone where it is named.
@@ -289,6 +301,9 @@ class OpenAIService:
             is_named = any(re.search(rf"\b{re.escape(name)}\b".encode(), said) for name in asked)
             likely = [name for name in asked if speaks_of(name, said)] or asked
             named = likely if is_named or status in _REFUSING else []
+        if not named and status in _REFUSING and _ABOUT_VALUE.search(said):
+            # It quotes a value and names no parameter.
+            named = [name for name in asked if quotes_value(parameter(body, name), said)]
         return named
 
     def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
@@ -343,6 +358,11 @@ def speaks_of(parameter_name: str, said: bytes) -> bool:
     """Say whether a refusal has the last word of a parameter's name: "summaries" of ``reasoning.summary``."""
     word = re.escape(parameter_name.rpartition(".")[2])
     return re.search(rf"\b(?:{word}s?|{word[:-1]}ies)\b".encode(), said, re.IGNORECASE) is not None
+
+
+def quotes_value(value: Any, said: bytes) -> bool:
+    """Say whether a refusal has the value of a parameter in quotes."""
+    return isinstance(value, str) and any(f"{quote}{value}{quote}".encode() in said for quote in ("'", '"', "`"))
 
 
 def says_something(delta: RawDelta) -> bool:

@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import cycle
 from typing import Any
 
@@ -556,6 +557,37 @@ async def test_optional_parameters_are_left_out_one_by_one_from_then_on(status):
         assert isinstance([delta async for delta in provider.stream(request)][-1], RawEnd)
 
     assert seen == [{"stream_options", "prompt_cache_key"}, {"stream_options"}, set(), set()]
+    await client.close()
+
+
+@pytest.mark.spec("product 40")
+@pytest.mark.parametrize(
+    ("said", "tries"),
+    [
+        ("Unsupported value: 'high' is not supported with this model.", [True, False]),
+        ('Invalid enum value. Expected one of "low" | "medium", received "high"', [True, False]),
+        ("This word is not supported: high", [True]),
+        ("A part of the request was called 'high'.", [True]),
+    ],
+)
+async def test_optional_parameter_is_left_out_where_only_its_value_is_quoted(said, tries):
+    seen = []
+
+    def handle(sent):
+        seen.append("reasoning_effort" in json.loads(sent.content))
+        if seen[-1]:
+            return httpx2.Response(400, json={"error": {"message": said}})
+        return httpx2.Response(200, json={"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]})
+
+    client = build_client(Connection(OPENAI_URL, "k"), transport=httpx2.MockTransport(handle))
+    provider = OpenAIChatProvider(Connection(OPENAI_URL, "k"), "m", client=client)
+    body = {"messages": [user()], "reasoning_effort": "high"}
+    with nullcontext() if len(tries) > 1 else pytest.raises(ProviderError):
+        _ = [
+            delta async for delta in provider.stream(ProviderRequest(body, "", (), "", optional=("reasoning_effort",)))
+        ]
+
+    assert seen == tries
     await client.close()
 
 
