@@ -50,11 +50,6 @@ _ABOUT_STORE = re.compile(
     rb"|(?<!vector )\bstore\b\W{1,4}(?:extra|unknown|unexpected|(?:is )?not (?:support|permit|allow|recogni|a valid))",
     re.IGNORECASE,
 )
-# What a service says of the parameter where it doesn't name it.
-_ABOUT_INCLUDE = re.compile(
-    rb"encrypted[ _](?:reasoning[ _])?content (?:is|was)(?:n't| not) (?:support|available|enabled|allowed)",
-    re.IGNORECASE,
-)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
 _ABOUT_VALUE = re.compile(
     rb"(?:unsupported|invalid|unknown|unexpected) (?:enum )?value|not (?:supported|allowed|one of|a valid)"
@@ -67,7 +62,6 @@ _ECHO = "(not shown: it repeats a part of the conversation)"
 # Without it a service answers in one piece: OpenAI streams some models to verified organisations only (seen 2026-05).
 STREAM = "stream"
 STORE = "store"
-INCLUDE = "include"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 # How long incoming text is collected before it is read. Readers see about 25 pictures a second, and to process forty
 # characters costs hardly more than four. The window grows from 7 streams of this process on.
@@ -292,7 +286,6 @@ class OpenAIService:
         mentions = {name: name.encode() in said for name in self._optional}
         mentions[STREAM] = status in (*_REFUSING, _NOT_IMPLEMENTED) and _ABOUT_STREAM.search(said) is not None
         mentions[STORE] = status in _REFUSING and _ABOUT_STORE.search(said) is not None
-        mentions[INCLUDE] = mentions.get(INCLUDE, False) or _ABOUT_INCLUDE.search(said) is not None
         named = [name for name in self._optional if name in body and mentions[name]][:1]
         asked = [name for name in request.optional if parameter(body, name) is not None]
         # One within another is left out alone where it is named.

@@ -179,29 +179,6 @@ async def test_only_a_parameter_that_changes_no_answer_is_left_out(parameter, tr
     await client.close()
 
 
-@pytest.mark.spec("product 40")
-@pytest.mark.parametrize(
-    "said", ["Encrypted content is not supported with this model.", "encrypted_content isn't available here"]
-)
-async def test_include_is_left_out_where_the_service_takes_no_ciphertext(said):
-    seen = []
-    done = {"type": "response.completed", "response": {"status": "completed", "output": [], "object": "response"}}
-
-    def handle(sent):
-        seen.append("include" in json.loads(sent.content))
-        if seen[-1]:
-            return httpx2.Response(400, json={"error": {"message": said}})
-        content = f"data: {json.dumps(done)}\n\n".encode()
-        return httpx2.Response(200, content=content, headers={"content-type": "text/event-stream"})
-
-    client = build_client(Connection("http://models.example/v1", "k"), transport=httpx2.MockTransport(handle))
-    asked = OpenAIResponsesProvider(Connection("http://models.example/v1", "k"), "m", client=client)
-
-    assert isinstance((await answer(asked, request(reasoning={})))[-1], RawEnd)
-    assert seen == [True, False]
-    await client.close()
-
-
 @pytest.mark.parametrize("adapter", [OpenAIResponsesProvider, OpenAIChatProvider])
 @pytest.mark.parametrize(
     "said",
