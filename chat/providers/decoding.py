@@ -374,7 +374,8 @@ def split_values(text: bytes) -> list[bytes]:
     if b"\n" in text:
         return text.split(b"\n", MAX_VALUES)
     line = text.decode("utf-8", "replace")
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     decoder = json.JSONDecoder(strict=False)
     while at < len(line) and len(pieces) <= MAX_VALUES:
         try:
