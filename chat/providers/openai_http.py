@@ -198,6 +198,7 @@ class OpenAIService:
         endpoint = self._endpoint(request.body.get("model") or await self.find_model())
         decoder = self.new_decoder(endpoint)
         silence = SilenceLimit(self._connection, endpoint)
+        response = None
         OpenAIService.open_streams += 1
         try:
             with self._noting_failures(request, endpoint):
@@ -235,7 +236,7 @@ class OpenAIService:
                     await read_to_end(chunks)
             return
         except ProviderError as error:
-            if decoder.has_read or not self._leaves_out(error, request):
+            if response is None or decoder.has_read or not self._leaves_out(error, request):
                 raise
         finally:
             OpenAIService.open_streams -= 1
@@ -354,8 +355,9 @@ def speaks_of(parameter_name: str, said: bytes) -> bool:
 
 
 def quotes_value(value: Any, said: bytes) -> bool:
-    """Say whether a refusal has the value of a parameter in quotes."""
-    return isinstance(value, str) and any(f"{quote}{value}{quote}".encode() in said for quote in ("'", '"', "`"))
+    """Say whether a refusal, which may be JSON, has the value of a parameter in quotes."""
+    quoted = rf"""(['"`]){re.escape(value)}\\?\1""" if isinstance(value, str) else "(?!)"
+    return re.search(quoted.encode(), said) is not None
 
 
 def says_something(delta: RawDelta) -> bool:
