@@ -29,6 +29,7 @@ def test_document_is_added_chosen_searched_cited_and_opened(visit, connected, mo
     demo.submits(page.get_by_role("button", name="Create collection"))
     page.get_by_label("Add documents").set_input_files([LEASE, PROGRAM])
     expect(page.locator("#uploads [role=alert]")).to_contain_text("tool.exe can’t be read.")
+    expect(page.locator("#uploads progress")).to_have_count(0)  # both are sent at once, and a reload ends what is
     page.reload()  # what was added is read all the same
     expect(page.locator("[data-status=ready]")).to_contain_text("lease.md")
     dropped = page.evaluate_handle(DROPPED)
