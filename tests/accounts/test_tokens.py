@@ -52,9 +52,8 @@ def test_last_use_is_written_at_most_once_a_minute(alice):
     assert uses[0] == uses[1]
 
 
+@pytest.mark.sqlite  # which refuses all writes by a switch
 def test_token_reads_where_nothing_can_be_written(alice):
-    if connection.vendor != "sqlite":
-        pytest.skip("only SQLite refuses all writes by a switch")
     plaintext = tokens.create_token(alice)[1]
     connection.connection.execute("PRAGMA query_only = ON")
     try:

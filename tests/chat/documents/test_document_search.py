@@ -90,10 +90,9 @@ def test_only_the_given_collections_are_read(collections):
     assert (count(pk), count(large.pk)) == (0, 20)
 
 
+@pytest.mark.sqlite  # PostgreSQL has no triggers for its index
 def test_passage_is_indexed_without_a_look_at_the_contents_of_its_document():
     # ruling 45: while a large document was stored, nobody else could write.
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL has no triggers for its index")
     with connection.cursor() as cursor:
         cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'chat_documentpassage'")
         triggers = [sql for (sql,) in cursor.fetchall()]
