@@ -356,8 +356,9 @@ def speaks_of(parameter_name: str, said: bytes) -> bool:
 
 def quotes_value(value: Any, said: bytes) -> bool:
     """Say whether a refusal, which may be JSON, has the value of a parameter in quotes."""
-    quoted = rf"""(['"`]){re.escape(value)}\\?\1""" if isinstance(value, str) else "(?!)"
-    return re.search(quoted.encode(), said) is not None
+    if not isinstance(value, str):
+        return False
+    return re.search(rf"""(['"`]){re.escape(value)}\\?\1""".encode(), said) is not None
 
 
 def says_something(delta: RawDelta) -> bool:

@@ -72,11 +72,9 @@ FOREIGN_PASSWORD_WORDS: Final = wordset(
     """
     passwort kennwort losung wachtwoord passe mdp contraseña contrasena contrasenya clave senha parola hasło hasła
     hasłem haslo heslo hesla heslem geslo ww lösenord lösenordet losenord adgangskode adgangskoden passord passordet
-    salasana salasanan salasanani salasõna parool parolă jelszó jelszava jelszavam jelszo
-    şifre şifresi şifreniz şifrem sifre sifrem parolası parolam slaptažodis
-    пароль пароля паролем лозинка лозинку lozinka lozinku парола κωδικός κωδικο סיסמה הסיסמה סיסמת סיסמא
-    المرور سر السر khẩu
-    sandi sandinya
+    salasana salasanan salasanani salasõna parool parolă jelszó jelszava jelszavam jelszo şifre şifresi şifreniz
+    şifrem sifre sifrem parolası parolam slaptažodis пароль пароля паролем лозинка лозинку lozinka lozinku парола
+    κωδικός κωδικο סיסמה הסיסמה סיסמת סיסמא المرور سر السر khẩu sandi sandinya
     """
 )
 SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(

@@ -61,11 +61,12 @@ PUBLIC_WORDS = wordset(
 QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
     "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
-# Names of what people choose, also ordinary words. Of the first ones the language's grammar is known as well.
-_NAME_OF_WORDS = r"pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|psk|pre-?shared|answer|pw\Z"
+# Names of what people choose, which may be ordinary words. Behind the first ones a whole sentence of them may be the
+# value, because the words that hold a sentence together are known in these languages.
+_PASSPHRASE_NAME = re.compile(r"(?i)pass|pwd|mdp|kennwort|contrase|senha|wachtwoord|psk|pre-?shared|answer|pw\Z")
 _OTHER_MEANINGS = wordset("clave losung parola ww κωδικός κωδικο khẩu sandi")  # a key, a slogan, a word, a code
 _FOREIGN_NAMES = "|".join(sorted(FOREIGN_PASSWORD_WORDS - _OTHER_MEANINGS))
-PASSWORD_NAME: Final = re.compile(rf"(?i){_NAME_OF_WORDS}|(?<![^\W_])(?:{_FOREIGN_NAMES})(?![^\W_])")
+PASSWORD_NAME: Final = re.compile(rf"{_PASSPHRASE_NAME.pattern}|(?<![^\W_])(?:{_FOREIGN_NAMES})(?![^\W_])")
 # A key or a token is never three digits; a PIN or a code is.
 _DIGITS_NAME = re.compile(r"(?i)pin|puk|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
@@ -209,7 +210,7 @@ def accepts_digits(name: str) -> bool:
 
 def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
     """Return a passphrase of ordinary words that begins at ``start``, or groups of Base32: "k5uv lzi2 mngf hxhf"."""
-    found = re.search(_NAME_OF_WORDS, name, re.IGNORECASE) and _WORD_PASSPHRASE.match(text, start)
+    found = _PASSPHRASE_NAME.search(name) and _WORD_PASSPHRASE.match(text, start)
     if found and not _GRAMMAR_WORDS.isdisjoint(found.group().split()):
         found = None
     groups = None if found else _SPACED_BASE32.match(text, start)
