@@ -101,7 +101,12 @@ async def _summary(
     """Return the model's summary; empty where it gave none that is usable."""
     text = transcript(events, border, target, overhead_tokens=text_tokens(SUMMARISER))
     most = summary_tokens(target)
-    summary = await ask_aside(
-        provider, target, SUMMARISER, text, max_output_tokens=most, thinking_format=thinking_format
+    return await ask_aside(
+        provider,
+        target,
+        SUMMARISER,
+        text,
+        max_output_tokens=most,
+        max_chars=MAX_SUMMARY_CHARS,
+        thinking_format=thinking_format,
     )
-    return summary if len(summary) <= MAX_SUMMARY_CHARS else ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import replace
 
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.turns.metrics import model_request
 from chat.turns.retry import RetryPolicy
-from reasoning.deltas import Channel, RawEnd, RawFields
+from reasoning.deltas import Channel, Delta, RawEnd, RawFields
 from reasoning.events import UserMessage
 from reasoning.replay.plan import RequestTarget, plan_request
 from reasoning.services.thinking_formats import find_thinking_format
@@ -28,10 +29,12 @@ async def ask_aside(
     text: str,
     *,
     max_output_tokens: int,
+    max_chars: int,
     thinking_format: str = "",
 ) -> str:
-    """Return the model's answer; empty where it failed, was cut off or is far too long. A busy service is waited for.
+    """Return the model's answer; empty where it failed or was cut off. A busy service is waited for.
 
+    ``max_chars``: of a longer answer nothing more is read, and nothing returned.
     ``thinking_format``: that of the model's profile, which else follows from the name of the model.
     """
     target = replace(target, max_output_tokens=max_output_tokens)
@@ -45,7 +48,8 @@ async def ask_aside(
     retry = RetryPolicy()
     while True:
         try:
-            return await _answer(provider, request, Normalizer(starts_in_reasoning=may_think, family=family))
+            normalizer = Normalizer(starts_in_reasoning=may_think, family=family)
+            return await _answer(provider, request, normalizer, max_chars)
         except ProviderError as error:
             logger.warning("side request failed", extra={"code": error.code})
             if not retry.take_wait(error):
@@ -53,21 +57,23 @@ async def ask_aside(
             await asyncio.sleep(retry.wait_s(error))
 
 
-async def _answer(provider: Provider, request: ProviderRequest, normalizer: Normalizer) -> str:
-    pieces: list[str] = []
-    chars, ended = 0, ""
+async def _answer(provider: Provider, request: ProviderRequest, normalizer: Normalizer, max_chars: int) -> str:
+    answer, ended = "", ""
+    chars = 0
     with model_request(provider):
         async with aclosing(provider.stream(request)) as stream:
             async for raw in stream:
                 if isinstance(raw, RawFields):
                     chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
-                    if chars > MAX_INTAKE_CHARS:
+                    answer += _visible(normalizer.feed(raw.fields))
+                    if chars > MAX_INTAKE_CHARS or len(answer) > max_chars:
                         return ""
-                    pieces += [
-                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
-                    ]
                 elif isinstance(raw, RawEnd):
                     ended = raw.finish_reason
-    pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
+    answer += _visible(normalizer.finish())
     # Cut off or withheld, it would be half a summary or half a title.
-    return "".join(pieces).strip() if ended == "stop" else ""
+    return answer.strip() if ended == "stop" else ""
+
+
+def _visible(deltas: Iterable[Delta]) -> str:
+    return "".join(str(delta.text) for delta in deltas if delta.channel is Channel.VISIBLE)

@@ -22,6 +22,7 @@ TIMEOUT_S = 60.0
 MAX_READ_CHARS = 2_000  # of the question, and of the answer
 MAX_OUTPUT_TOKENS = 1_000  # some models reason before they write six words
 MAX_WORDS = 12
+MAX_CHARS = 120  # of an answer; a longer one is no title
 
 
 async def write_title(started: StartedTurn, answer: str) -> None:
@@ -45,6 +46,7 @@ async def write_title(started: StartedTurn, answer: str) -> None:
                 TITLER,
                 text,
                 max_output_tokens=MAX_OUTPUT_TOKENS,
+                max_chars=MAX_CHARS,
                 thinking_format=chosen.thinking_format,
             )
     except Exception:  # the title stays what it was

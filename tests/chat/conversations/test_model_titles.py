@@ -78,3 +78,16 @@ async def test_title_that_is_none_is_ignored(upstream, conversation, settings, s
 
     await conversation.arefresh_from_db()
     assert conversation.title == "How many turbines?"
+
+
+async def test_nothing_more_is_read_of_an_answer_that_is_too_long(upstream, conversation, settings):
+    settings.MODEL_TITLES = True
+    stalls = [{"kind": "stall", "at": "before_done", "name": "rest"}]
+    upstream.script([ANSWER, titled("word " * 100, faults=stalls), MORE])
+
+    await ask(conversation, "How many turbines?")
+    await asyncio.to_thread(upstream.wait_for, held="rest")
+    await asyncio.to_thread(upstream.wait_for, closed=upstream.requests()[1]["serial"])
+
+    await conversation.arefresh_from_db()
+    assert conversation.title == "How many turbines?"
