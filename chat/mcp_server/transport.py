@@ -7,6 +7,7 @@ in either revision of the protocol: any process of the site can answer any messa
 from __future__ import annotations
 
 import asyncio
+import json
 import weakref
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import suppress
@@ -14,9 +15,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.types import CancelledNotification
+from mcp.types import INVALID_REQUEST, CancelledNotification
 from pydantic import ValidationError
 
 from accounts.models import User
@@ -35,6 +36,15 @@ async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
         cancelled = CancelledNotification.model_validate_json(request.body).params.request_id
         if cancelled is not None:
             await Peer(request, person).cancel(cancelled)
+    # The SDK takes a request whose id is of another type for a notification: its peer would wait for a response.
+    with suppress(ValueError, RecursionError):
+        message = json.loads(request.body)
+        if isinstance(message, dict) and {"id", "method"} <= message.keys() and type(message["id"]) not in (str, int):
+            error = {"code": INVALID_REQUEST, "message": "The id of a message is a string or an integer."}
+            return JsonResponse({"jsonrpc": "2.0", "id": None, "error": error}, status=400)
+    # The view has checked the type; the SDK takes only one spelling of it.
+    of_request = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
+    scope = dict(request.scope, headers=[*of_request, (b"content-type", b"application/json")])
     body = [request.body]
     sent: asyncio.Queue[Message | None] = asyncio.Queue()
 
@@ -50,7 +60,7 @@ async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
         )
         with waiting_request(person):
             async with manager.run():
-                await manager.handle_request(dict(request.scope), receive, sent.put)
+                await manager.handle_request(scope, receive, sent.put)
 
     task = asyncio.create_task(exchange())
     task.add_done_callback(lambda _task: sent.put_nowait(None))

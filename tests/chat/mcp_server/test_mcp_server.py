@@ -330,6 +330,42 @@ async def test_broken_message_is_refused(alice, body, status):
     assert answer.status_code == status
 
 
+@pytest.mark.parametrize("revision", [NEW, OLD])
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, 415, "unsupported_media_type"),
+        ({"Content-Type": "application/json; charset=utf-16"}, 415, "unsupported_media_type"),
+        ({"Accept": "application/json"}, 406, "not_acceptable"),
+        ({"Accept": "text/html"}, 406, "not_acceptable"),
+    ],
+)
+async def test_wrong_type_has_the_form_of_the_api(alice, headers, status, code, revision):
+    version = {"MCP-Protocol-Version": revision}
+    answer = await post(call_of("searchFilings", {"query": "x"}), alice, **version, **headers)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+@pytest.mark.parametrize("kind", ["APPLICATION/JSON", "application/x-www-form-urlencoded", "application/vnd.x+json"])
+async def test_types_that_the_api_takes_for_json_are_json(alice, kind, revision):
+    version = {"MCP-Protocol-Version": revision, "Content-Type": kind}
+    answer = await post(call_of("searchFilings", {"query": "x"}), alice, **version)
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+@pytest.mark.parametrize("request_id", [None, True, 1.5, [1], {"a": 1}])
+async def test_request_whose_id_is_of_another_type_is_refused(alice, request_id, revision):
+    message = call_of("searchFilings", {"query": "x"}) | {"id": request_id}
+    answer = await post(message, alice, **{"MCP-Protocol-Version": revision})
+
+    assert (answer.status_code, answer.json()["error"]["code"], answer.json()["id"]) == (400, -32600, None)
+
+
 def test_sdk_is_not_imported_before_the_first_message():
     script = "import sys, config.asgi; print(sorted({'mcp', 'starlette', 'uvicorn'} & set(sys.modules)))"
 
