@@ -26,6 +26,7 @@ from chat.turns.heartbeat import monitor
 logger = logging.getLogger(__name__)
 REDIS_TIMEOUT_S = 2
 WRITE_EVERY_S = 1.0  # anybody may ask
+LOCK_TIMEOUT_MS = 2_000  # with the usual one of SQLite, requests and whoever watches would wait for 20 seconds
 # Changes nothing, and is a write all the same: it fails where the database is read-only.
 WRITE = "UPDATE django_migrations SET name = name WHERE id = (SELECT MIN(id) FROM django_migrations)"
 ROOM_BYTES = 1024**2
@@ -67,9 +68,23 @@ def ask_database() -> None:
         cursor.fetchone()
         now = time.monotonic()
         if now - _written_at >= WRITE_EVERY_S:
-            cursor.execute(WRITE)
+            write(cursor)
             take_room(cursor)
             _written_at = now
+
+
+def write(cursor: CursorWrapper) -> None:
+    """Write a row. Raises DatabaseError, also where another program holds the lock of an SQLite file."""
+    if connection.vendor == "postgresql":
+        cursor.execute(WRITE)
+        return
+    cursor.execute("PRAGMA busy_timeout")
+    (usual_ms,) = cursor.fetchone()
+    cursor.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_MS:d}")  # takes no parameters
+    try:
+        cursor.execute(WRITE)
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout = {usual_ms:d}")
 
 
 def take_room(cursor: CursorWrapper) -> None:

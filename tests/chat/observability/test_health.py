@@ -1,7 +1,9 @@
 import os
 import resource
 import socket
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,30 @@ def test_database_that_takes_no_writes_is_named(client, transactional_db, monkey
         statuses.append(client.get("/healthz").status_code)
 
     assert statuses == [503, 200]
+
+
+@pytest.mark.sqlite
+@pytest.mark.usefixtures("no_redis")
+def test_lock_of_another_program_is_named_without_waiting_for_it(client, transactional_db, monkeypatch):
+    monkeypatch.setattr(health, "WRITE_EVERY_S", float("-inf"))
+    hour_ms = 3_600_000
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        (usual_ms,) = cursor.fetchone()
+        cursor.execute(f"PRAGMA busy_timeout = {hour_ms}")
+
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, uri=True)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        locked = client.get("/healthz")
+        other.execute("ROLLBACK")
+    free = client.get("/healthz")
+
+    assert (locked.status_code, locked.json()["checks"]["database"]) == (503, "error")
+    assert free.status_code == 200
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (hour_ms,)  # others wait as before
+        cursor.execute(f"PRAGMA busy_timeout = {usual_ms}")
 
 
 @pytest.mark.sqlite
