@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from chat.documents import loading
+from chat.documents.collections import clean_name as clean_collection_name
 from chat.files.words import clean_name, problem_text
 from chat.models import Collection, Document
 from chat.validation import InvalidInputError
@@ -36,15 +37,19 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = None
-        if name := options["owner"]:
-            owner = User.objects.filter(username=name).first()
+        if username := options["owner"]:
+            owner = User.objects.filter(username=username).first()
             if owner is None:
-                raise CommandError(_("There is no user %(name)s.") % {"name": name})
+                raise CommandError(_("There is no user %(name)s.") % {"name": username})
         files = [file for path in options["paths"] for file in (files_inside(path) if path.is_dir() else [path])]
         if not files:
             raise CommandError(_("There is no document in it."))
-        collection = Collection.objects.filter(owner=owner, name=options["collection"]).first()
-        collection = collection or Collection.objects.create(owner=owner, name=options["collection"])
+        try:
+            name = clean_collection_name(options["collection"])
+        except InvalidInputError as error:
+            raise CommandError(error.message) from error
+        collection = Collection.objects.filter(owner=owner, name=name).first()
+        collection = collection or Collection.objects.create(owner=owner, name=name)
         names = names_of(files)
         failed = sum(not self.load_file(collection, file, names[file]) for file in files)
         loaded = len(files) - failed

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import openpyxl
 import pytest
 from cryptography.fernet import Fernet
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from chat.documents import collections, loading, worker
@@ -401,6 +401,16 @@ def test_command_loads_folders_into_the_collection_of_a_person(alice, tmp_path, 
     assert "scan.pdf has no text layer: it is a scan." in printed.err
     assert "tool.exe can’t be read." in printed.err
     assert Collection.objects.get(owner=alice).name == "Sites"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81])
+def test_command_refuses_a_name_that_no_page_accepts(tmp_path, name):
+    (tmp_path / "notes.md").write_text(NOTES)
+
+    with pytest.raises(CommandError, match="name: between 1 and 80 characters are needed"):
+        call_command("load_documents", tmp_path, collection=name)
+
+    assert not Collection.objects.exists()
 
 
 def test_files_of_one_name_in_two_folders_do_not_replace_each_other(alice, tmp_path):
