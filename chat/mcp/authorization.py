@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from channels.db import database_sync_to_async
@@ -70,23 +70,12 @@ def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvid
     """Return the authorization of a server; without ``sign_in`` only stored tokens are used, and refreshed."""
     storage = Storage(server)
 
-    async def open_page(url: str) -> None:
-        if sign_in is None:
-            await database_sync_to_async(storage.end_refresh)()
-            raise McpError("staff have to sign in to this server in the admin")
-        await sign_in.open_page(url)
-
-    async def result() -> AuthorizationCodeResult:
-        if sign_in is None:
-            raise McpError("staff have to sign in to this server in the admin")
-        return await sign_in.result()
-
     provider = StoredTokens(
         server_url=server.url,
         client_metadata=client_metadata(sign_in.redirect_url if sign_in else server.url),
         storage=storage,
-        redirect_handler=open_page,
-        callback_handler=result,
+        redirect_handler=sign_in.open_page if sign_in else None,
+        callback_handler=sign_in.result if sign_in else None,
         client_metadata_url=(sign_in and sign_in.metadata_url) or None,
     )
     storage.context = provider.context
@@ -94,17 +83,39 @@ def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvid
 
 
 class StoredTokens(OAuthClientProvider):
-    """The SDK's flow, which reads tokens that have expired anew: another process may have refreshed them."""
+    """The SDK's flow with stored tokens, which another process may have refreshed.
+
+    The SDK begins a sign-in at each 401. A token may be refused before it expires, or not say when it does, so it is
+    refreshed first. Where nobody can sign in nothing is registered: the registration would have the wrong address to
+    come back to.
+    """
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Yield the requests that authorize one request, and that request."""
+        storage = cast("Storage", self.context.storage)
         if self.context.current_tokens and not self.context.is_token_valid():
-            self.context.current_tokens = await self.context.storage.get_tokens()
+            self.context.current_tokens = await storage.get_tokens()
         flow = super().async_auth_flow(request)
+        may_refresh = True
         try:
             outgoing = await anext(flow)
             while True:
-                outgoing = await flow.asend((yield outgoing))
+                response = yield outgoing
+                is_refused = response.status_code == 401
+                lacks_scope = "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
+                if outgoing is request and (is_refused or lacks_scope):
+                    refused = request.headers.get("Authorization", "").removeprefix("Bearer ")
+                    if is_refused and may_refresh and await database_sync_to_async(storage.expire)(refused):
+                        may_refresh = False
+                        await flow.aclose()
+                        self.context.current_tokens = await storage.get_tokens()
+                        flow = super().async_auth_flow(request)
+                        outgoing = await anext(flow)
+                        continue
+                    if self.context.redirect_handler is None:
+                        await database_sync_to_async(storage.end_refresh)()
+                        raise McpError("staff have to sign in to this server in the admin")
+                outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
@@ -182,6 +193,18 @@ class Storage:
                     return None
                 stored["refresh"] = {"by": self._id, "until": time.time() + REFRESH_WITHIN_S}
             return stored
+
+    def expire(self, access_token: str) -> bool:
+        """Let a token that was refused be refreshed, unless that has happened; say whether another one can be had."""
+        with self._row() as stored:
+            tokens = stored.get("tokens") or {}
+            if not access_token or not tokens:
+                return False
+            if tokens["access_token"] != access_token:
+                return True
+            if tokens.get("refresh_token"):
+                stored["expires_at"] = 1
+            return bool(tokens.get("refresh_token"))
 
     def end_refresh(self) -> None:
         """Let others refresh the tokens, where this storage has returned them to be refreshed."""

@@ -37,19 +37,23 @@ class Site:
         self.lasts_s = 0  # of new tokens
         self.issued = 0
         self.refreshed: list[dict[str, str]] = []
+        self.registered: list[str] = []
+        self.revoked: set[str] = set()
         self.refuses = False
         self.page = ""
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:
         match request.url.path:
             case "/mcp":
-                is_newest = request.headers.get("Authorization") == f"Bearer access-{self.issued}"
-                return httpx2.Response(200 if is_newest else 401)
+                given = request.headers.get("Authorization")
+                is_valid = given == f"Bearer access-{self.issued}" and given not in self.revoked
+                return httpx2.Response(200 if is_valid else 401)
             case "/.well-known/oauth-protected-resource/mcp":
                 return httpx2.Response(200, json={"resource": URL, "authorization_servers": [ISSUER]})
             case "/.well-known/oauth-authorization-server":
                 return httpx2.Response(200, json=METADATA)
             case "/oauth/register":
+                self.registered.append(request.content.decode())
                 client = {"client_id": "c-1", "redirect_uris": ["http://127.0.0.1/back"]}
                 return httpx2.Response(201, json={**client, "token_endpoint_auth_method": "none"})
             case "/oauth/token":
@@ -146,6 +150,26 @@ async def test_tokens_that_expire_during_a_connection_are_read_anew(site, monkey
 
     assert statuses == [200, 200, 200]
     assert [form["refresh_token"] for form in site.refreshed] == ["refresh-1", "refresh-2"]
+
+
+async def test_token_that_is_refused_before_it_expires_is_refreshed(site):
+    site.lasts_s = 3600
+    assert await status(site) == 200
+    site.revoked = {"Bearer access-2"}
+    statuses = await asyncio.gather(*(status(site) for _turn in range(3)))
+
+    assert statuses == [200] * 3
+    assert [form["refresh_token"] for form in site.refreshed] == ["refresh-1", "refresh-2"]
+
+
+async def test_site_is_registered_by_a_sign_in_alone():
+    """A registration without one would have the wrong address to come back to."""
+    site = Site()
+    await McpServer.objects.acreate(name="peer", url=URL)
+    with pytest.raises(McpError, match="staff have to sign in"):
+        await status(site)
+
+    assert site.registered == []
 
 
 async def test_staff_sign_in_again_where_no_tokens_are_issued(site):
