@@ -86,8 +86,7 @@ async def test_nothing_more_is_read_of_an_answer_that_is_too_long(upstream, conv
     upstream.script([ANSWER, titled("word " * 100, faults=stalls), MORE])
 
     await ask(conversation, "How many turbines?")
-    await asyncio.to_thread(upstream.wait_for, held="rest")
-    await asyncio.to_thread(upstream.wait_for, closed=upstream.requests()[1]["serial"])
+    await asyncio.to_thread(upstream.wait_for, closed=2)
 
     await conversation.arefresh_from_db()
     assert conversation.title == "How many turbines?"
