@@ -69,7 +69,6 @@ def client_metadata(redirect_url: str) -> OAuthClientMetadata:
 def provider_for(server: McpServer, sign_in: SignIn | None) -> OAuthClientProvider:
     """Return the authorization of a server; without ``sign_in`` only stored tokens are used, and refreshed."""
     storage = Storage(server)
-
     provider = StoredTokens(
         server_url=server.url,
         client_metadata=client_metadata(sign_in.redirect_url if sign_in else server.url),
@@ -102,10 +101,12 @@ class StoredTokens(OAuthClientProvider):
             while True:
                 response = yield outgoing
                 is_refused = response.status_code == 401
-                lacks_scope = "insufficient_scope" in response.headers.get("WWW-Authenticate", "")
+                lacks_scope = response.status_code == 403 and "insufficient_scope" in response.headers.get(
+                    "WWW-Authenticate", ""
+                )
                 if outgoing is request and (is_refused or lacks_scope):
-                    refused = request.headers.get("Authorization", "").removeprefix("Bearer ")
-                    if is_refused and may_refresh and await database_sync_to_async(storage.expire)(refused):
+                    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+                    if is_refused and may_refresh and await database_sync_to_async(storage.expire)(token):
                         may_refresh = False
                         await flow.aclose()
                         self.context.current_tokens = await storage.get_tokens()

@@ -26,6 +26,7 @@ from chat.mcp_server.peer import Peer
 from chat.mcp_server.server import build_server
 
 Message = MutableMapping[str, Any]
+TYPES = ((b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream"))
 HOP_BY_HOP = "connection"  # a header that is the server's, not the application's
 
 
@@ -42,9 +43,9 @@ async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
         if isinstance(message, dict) and {"id", "method"} <= message.keys() and type(message["id"]) not in (str, int):
             error = {"code": INVALID_REQUEST, "message": "The id of a message is a string or an integer."}
             return JsonResponse({"jsonrpc": "2.0", "id": None, "error": error}, status=400)
-    # The view has checked the type; the SDK takes only one spelling of it.
-    of_request = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
-    scope = dict(request.scope, headers=[*of_request, (b"content-type", b"application/json")])
+    # The view has checked the types, in any spelling; the SDK has rules of its own about them.
+    headers = [header for header in request.scope["headers"] if header[0] not in dict(TYPES)]
+    scope = dict(request.scope, headers=[*headers, *TYPES])
     body = [request.body]
     sent: asyncio.Queue[Message | None] = asyncio.Queue()
 

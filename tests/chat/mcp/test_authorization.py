@@ -39,6 +39,7 @@ class Site:
         self.refreshed: list[dict[str, str]] = []
         self.registered: list[str] = []
         self.revoked: set[str] = set()
+        self.wants_scope = False
         self.refuses = False
         self.page = ""
 
@@ -46,6 +47,8 @@ class Site:
         match request.url.path:
             case "/mcp":
                 given = request.headers.get("Authorization")
+                if self.wants_scope:
+                    return httpx2.Response(403, headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'})
                 is_valid = given == f"Bearer access-{self.issued}" and given not in self.revoked
                 return httpx2.Response(200 if is_valid else 401)
             case "/.well-known/oauth-protected-resource/mcp":
@@ -160,6 +163,13 @@ async def test_token_that_is_refused_before_it_expires_is_refreshed(site):
 
     assert statuses == [200] * 3
     assert [form["refresh_token"] for form in site.refreshed] == ["refresh-1", "refresh-2"]
+
+
+async def test_scope_that_a_token_lacks_needs_a_sign_in(site):
+    site.lasts_s, site.wants_scope = 3600, True
+
+    with pytest.raises(McpError, match="staff have to sign in"):
+        await status(site)
 
 
 async def test_site_is_registered_by_a_sign_in_alone():

@@ -49,7 +49,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 async def post(message: dict[str, Any], person: Any, **headers: str) -> Any:
     client = await client_of(person)
-    given = headers_of(message, "") | headers
+    given = {name: value for name, value in (headers_of(message, "") | headers).items() if value}
     del given["Authorization"]
     return await client.post("/mcp", json.dumps(message), content_type=given.pop("Content-Type"), headers=given)
 
@@ -352,6 +352,15 @@ async def test_wrong_type_has_the_form_of_the_api(alice, headers, status, code, 
 @pytest.mark.parametrize("kind", ["APPLICATION/JSON", "application/x-www-form-urlencoded", "application/vnd.x+json"])
 async def test_types_that_the_api_takes_for_json_are_json(alice, kind, revision):
     version = {"MCP-Protocol-Version": revision, "Content-Type": kind}
+    answer = await post(call_of("searchFilings", {"query": "x"}), alice, **version)
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+@pytest.mark.parametrize("accept", ["", "*/*", "application/*, text/*;q=0.5"])
+async def test_peer_that_accepts_anything_is_answered(alice, accept, revision):
+    version = {"MCP-Protocol-Version": revision, "Accept": accept}
     answer = await post(call_of("searchFilings", {"query": "x"}), alice, **version)
 
     assert answer.status_code == 200
