@@ -22,6 +22,11 @@ LONG_TEXTS = ("text", "system_prompt", "instructions", "note")  # fields of plai
 MAX_UNSENT_BYTES = 48 * 1024  # of a text as a form has it: without a session config.connections accepts 64 KB
 
 
+def long_text(request: HttpRequest) -> str:
+    """Return what somebody wrote into a plain form; nothing where it has no long text."""
+    return next(filter(None, map(request.POST.get, LONG_TEXTS)), "")
+
+
 class LanguageMiddleware(LocaleMiddleware):
     """Django's choice of a language, after the one that the user chose for all their devices."""
 
@@ -44,7 +49,7 @@ class SignInMiddleware(LoginRequiredMiddleware):
         # The address of a form may have no page: who signs in returns to the page that has the form.
         page = (htmx.current_url_abs_path if htmx else request.headers.get("Referer")) or "/"
         # Nothing may store the text of a person who isn't signed in: it passes through the sign-in form.
-        if not htmx and (unsent := next(filter(None, map(request.POST.get, LONG_TEXTS)), "")):
+        if not htmx and (unsent := long_text(request)):
             shown = {
                 "form": SignInForm(request),
                 "next": page,

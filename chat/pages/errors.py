@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 
+from accounts.middleware import long_text
 from chat.observability import metrics
 from chat.texts.db_errors import is_outage, lacks_key, user_message
 
@@ -29,9 +30,14 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Show that there is no such page, or not for this user."""
+    """Show that there is no such page, or not for this user, with the text that was posted to it.
+
+    What it was written for may have been deleted in another tab, and the way back leads to a 404 as well.
+    """
+    # An address that no view has was given no form of ours: its body, of any size, stays unread.
+    unsent = long_text(request) if request.resolver_match else ""
     try:
-        return defaults.page_not_found(request, exception)
+        return render(request, "404.html", {"unsent": unsent}, status=404)
     finally:
         close_connection()
 

@@ -1,15 +1,17 @@
-"""While the database is unavailable, pages and scripts get 503 with Retry-After."""
+"""Error pages: 503 with Retry-After while the database is unavailable; a 404 has the text that was posted to it."""
 
 import errno
 from typing import Any, NoReturn
+from uuid import uuid4
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
+from django.utils.html import escape
 
 from chat.models import Attachment
-from tests.factories import make_conversation
+from tests.factories import client_of, make_conversation
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +76,20 @@ def test_fault_of_ours_is_no_outage(monkeypatch, client, alice):
 
     assert answer.status_code == 500
     assert "Something went wrong on the server" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [
+        ("/chats/{id}/messages/", "text"),
+        ("/chats/{id}/system-prompt/", "system_prompt"),
+        ("/projects/{id}/", "system_prompt"),
+    ],
+)
+def test_text_for_what_was_deleted_in_another_tab_is_on_the_page(alice, address, field):
+    text = "<b>Answer</b> briefly.\n\nIn two paragraphs."
+
+    answer = client_of(alice).post(address.format(id=uuid4()), {field: text})
+
+    assert answer.status_code == 404
+    assert f">{escape(text)}</textarea>" in answer.text
