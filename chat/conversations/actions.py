@@ -58,10 +58,12 @@ def rename(conversation: Conversation, title: object) -> None:
     """Set the title; from then on none is generated. Raises InvalidInputError."""
     check_characters({"title": title})
     line = " ".join(title.split()) if isinstance(title, str) else ""
-    if not line or len(line) > MAX_TITLE_CHARS:
+    # Masked, it has no invisible characters, which alone would be no name to see or to click.
+    masked = masked_name(line, MAX_TITLE_CHARS)
+    if not masked or len(line) > MAX_TITLE_CHARS:
         message = _("title: between 1 and %(most)s characters are needed.") % {"most": MAX_TITLE_CHARS}
         raise InvalidInputError("invalid_title", message, field="title")
-    conversation.title = masked_name(line, MAX_TITLE_CHARS)
+    conversation.title = masked
     conversation.is_renamed = True
     conversation.save(update_fields=["title", "is_renamed"])
     publish_changes(conversation.pk, "settings")

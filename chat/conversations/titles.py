@@ -11,7 +11,8 @@ _READ_CHARS = 2000
 
 def masked_name(text: str, max_chars: int) -> str:
     """Return a name that somebody chose, masked, in one line."""
-    return redact_text(" ".join(storable(text).split()))[:max_chars]
+    # Without its invisible characters it may begin or end with a space.
+    return redact_text(" ".join(storable(text).split()))[:max_chars].strip()
 
 
 def title_from(text: str) -> str:

@@ -48,10 +48,12 @@ def clean_name(name: object) -> str:
     """Return a name in one line, without secrets. Raises InvalidInputError."""
     check_characters({"name": name})
     line = " ".join(name.split()) if isinstance(name, str) else ""
-    if not line or len(line) > MAX_NAME_CHARS:
+    # It takes invisible characters out, too: with them alone there would be no name to see or to click.
+    masked = redact_text(line)[:MAX_NAME_CHARS].strip()
+    if not masked or len(line) > MAX_NAME_CHARS:
         message = _("name: between 1 and %(most)s characters are needed.") % {"most": MAX_NAME_CHARS}
         raise InvalidInputError("invalid_name", message, field="name")
-    return redact_text(line)[:MAX_NAME_CHARS]
+    return masked
 
 
 def delete(person: User, collection: Collection) -> None:

@@ -44,6 +44,7 @@ def test_patch_renames_and_pins(signed_in, conversation):
     ("form", "code", "field"),
     [
         ({"pinned": True, "title": ""}, "invalid_title", "title"),
+        ({"title": "\u200b\u2060 \u200b"}, "invalid_title", "title"),
         ({"title": "x" * 121}, "invalid_title", "title"),
         ({"title": None}, "invalid_title", "title"),
         ({"title": "a\x00"}, "invalid", "title"),

@@ -85,7 +85,7 @@ def test_collection_is_created_renamed_and_deleted(alice, client):
     assert [*Collection.objects.all(), *DocumentPassage.objects.all()] == []
 
 
-@pytest.mark.parametrize("name", ["", " ", "n" * 81])
+@pytest.mark.parametrize("name", ["", " ", "\u200b \u2060", "n" * 81])
 def test_name_that_does_not_fit_is_refused_and_not_lost(client, collection, name):
     for address, form in (("/documents/", {}), (collection.get_absolute_url(), {"rename": "1"})):
         refused = client.post(address, {**form, "name": name})
