@@ -393,6 +393,13 @@ def account_json(person: User) -> str:
             }
             for project in person.projects.all()
         ],
+        # Here alone: the export of a conversation, which its user may pass on, has none.
+        "systemPrompts": [
+            {"conversation": title, "systemPrompt": text}
+            for title, text in person.conversations.filter(expires_at=None)
+            .exclude(system_prompt="")
+            .values_list("title", "system_prompt")
+        ],
         "collections": [
             {"name": collection.name, "documents": list(collection.documents.values_list("name", flat=True))}
             for collection in person.collections.all()

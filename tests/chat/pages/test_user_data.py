@@ -28,6 +28,7 @@ DELETE_ALL, DELETE_ACCOUNT = "/data/delete-conversations/", "/data/delete-accoun
 
 def test_export_holds_all_that_the_user_sees_and_nothing_else(alice, bob):
     talk = make_talk(alice)
+    Conversation.objects.filter(pk=talk.pk).update(system_prompt="Answer in metres.")
     debt = Project.objects.create(owner=alice, name="Debt")
     debt.conversations.add(talk)
     debt.conversations.create(owner=alice, title="Passing", expires_at=timezone.now() + timedelta(hours=1))
@@ -51,6 +52,7 @@ def test_export_holds_all_that_the_user_sees_and_nothing_else(alice, bob):
     account = json.loads(files["account.json"])
     assert account["profiles"] == {"quiet": {"reasoning.effort": "low"}}
     assert account["projects"] == [{"name": "Debt", "systemPrompt": "", "conversations": ["Debt covenants"]}]
+    assert account["systemPrompts"] == [{"conversation": "Debt covenants", "systemPrompt": "Answer in metres."}]
     envelope = json.loads(files[f"{stem}.json"])["messages"][1]
     assert envelope["toolTrace"]
     assert envelope["thinking"]["truncated"]
