@@ -37,6 +37,7 @@ from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Document, Prompt, Turn
 from chat.texts.error_texts import error_text, turn_error_text
+from chat.texts.stored_text import translate_stored
 from reasoning.citations import blank_code, citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
@@ -429,7 +430,7 @@ def turn_parts(
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff
-    yield f"*{join_parts(escape(turn.model_label or answer.model), at, status)}*"
+    yield f"*{join_parts(escape(translate_stored(turn.model_label or answer.model)), at, status)}*"
     yield text or _("There is no answer.")
     # how any other answer ended is in the line above it
     yield error_text(answer.finish_reason or "", for_staff=False)

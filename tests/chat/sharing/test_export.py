@@ -250,6 +250,16 @@ def test_download_of_all_data_escapes_the_headings_of_its_language(alice):
     assert "\n\n\\## Frage 2\n\n## Question 2" in text
 
 
+def test_export_names_the_analyst_in_its_language(alice):
+    conversation = make_conversation(owner=alice)
+    turn = make_turn(conversation, question="Eins?", answer="So.")
+    Turn.objects.filter(pk=turn.pk).update(model="Offline analyst", model_label="")
+
+    answer = client_of(alice).get(f"/chats/{conversation.pk}/export/", headers={"Accept-Language": "de"})
+
+    assert "*Offline-Analyst · " in answer.text
+
+
 def test_answer_of_very_many_lines_is_quoted(alice):
     conversation = make_conversation(owner=alice)
     make_turn(conversation, question="One?", answer="a\n" * 50_001 + "## Question 2")
