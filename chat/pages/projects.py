@@ -32,7 +32,10 @@ class ProjectForm(forms.ModelForm):
         fields = ("name", "system_prompt")
 
     def clean_name(self) -> str:
-        return masked_name(self.cleaned_data["name"], 80)
+        name = masked_name(self.cleaned_data["name"], 80)
+        if not name:  # of characters that nobody sees nothing is left
+            raise forms.ValidationError(self.fields["name"].error_messages["required"])
+        return name
 
 
 @never_cache

@@ -47,6 +47,7 @@ def test_patch_renames_and_pins(signed_in, conversation):
         ({"title": "\u200b\u2060 \u200b"}, "invalid_title", "title"),
         ({"title": "x" * 121}, "invalid_title", "title"),
         ({"title": None}, "invalid_title", "title"),
+        ({"title": "\u200b\u202e"}, "invalid_title", "title"),  # nobody would see it
         ({"title": "a\x00"}, "invalid", "title"),
         ({"title": "\ud800"}, "invalid", "title"),
         ({"title": "Harbour", "pinned": "yes"}, "invalid_pinned", "pinned"),

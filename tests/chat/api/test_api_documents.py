@@ -93,6 +93,7 @@ def test_refusals_name_field_and_reason(client, address, settings, monkeypatch):
     assert [answer.status_code for answer in answers.values()] == [400, 400, 403, 415, 413, 415, 400, 400, 429]
     assert "Retry-After" in answers["too_many_uploads"]
     assert client.post(COLLECTIONS, {"name": "x", "site": True}, **JSON).status_code == 403
+    assert client.post(COLLECTIONS, {"name": "\u200b\u202e"}, **JSON).json()["error"]["code"] == "invalid_name"
     assert client.post(COLLECTIONS, {"name": "x", "site": 1}, **JSON).json()["error"]["field"] == "site"
 
 

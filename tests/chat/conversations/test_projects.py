@@ -75,6 +75,7 @@ def test_projects_are_their_owners_alone(alice, bob, client):
     assert [answer.status_code for answer in answers] == [404] * 5
     assert "His" not in client.get("/projects/").text
     assert client.post("/projects/", {"name": "x" * 81}).status_code == 400
+    assert client.post("/projects/", {"name": "\u200b\u202e"}).status_code == 400  # nobody would see it
     assert project.conversations.count() == 0
 
 
