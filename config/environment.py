@@ -34,6 +34,10 @@ BEARER_TOKEN_TEXT = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 HEADER_TEXT = re.compile(r"[ -~]*")
 HOST = re.compile(r"\*|\.?[\w-]+(?:\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+DATABASE_ADVICE = (  # SQLite's words and PostgreSQL's
+    (re.compile(r"no such (table|column)|(relation|column) .* does not exist"), ". Run `manage.py migrate`"),
+    (re.compile(r"not a database|malformed"), ". Restore a backup (docs/deployment.md)"),
+)
 T = TypeVar("T")
 
 
@@ -133,7 +137,9 @@ class KeyBinding(NamedTuple):
 def describe_database_error(error: Exception) -> str:
     """Return one line about a database that can't be used: the driver's first line says why, without any row."""
     reason = str(error).strip().partition("\n")[0] or type(error).__name__
-    return f"The database cannot be used: {reason}. Run `manage.py migrate`, or restore a backup (docs/deployment.md)"
+    # Whoever restores a backup because of a lock or a full disk would lose what was written since.
+    advice = next((text for pattern, text in DATABASE_ADVICE if pattern.search(reason)), "")
+    return f"The database cannot be used: {reason}{advice}"
 
 
 class ApiKeys:

@@ -156,6 +156,28 @@ def test_failed_migration_ends_the_start(legible, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("address", "content", "advice"),
+    [
+        ("sqlite:///legible.sqlite3", b"no database " * 1000, ". Restore a backup (docs/deployment.md)\n"),
+        ("sqlite:///legible.sqlite3", b"", ". Run `manage.py migrate`\n"),
+        ("postgres://127.0.0.1:1/legible", b"", "failed: Connection refused\n"),  # nothing to migrate or restore
+    ],
+)
+def test_unusable_database_is_one_line_with_the_advice_that_helps(
+    legible, environment, tmp_path, address, content, advice
+):
+    (tmp_path / "legible.sqlite3").write_bytes(content)
+    environment["DATABASE_URL"] = address
+
+    done = legible("manage", "--data", str(tmp_path), "turn_stats")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("The database cannot be used: ")
+    assert done.stderr.endswith(advice)
+    assert done.stderr.count("\n") == 1
+
+
 def test_check_names_what_is_missing(legible, tmp_path):
     (tmp_path / ".env").write_text("SECRET_KEY=short\n")
 
