@@ -44,8 +44,8 @@ async def respond(request: ASGIRequest, person: User) -> HttpResponseBase:
             error = {"code": INVALID_REQUEST, "message": "The id of a message is a string or an integer."}
             return JsonResponse({"jsonrpc": "2.0", "id": None, "error": error}, status=400)
     # The view has checked the types, in any spelling; the SDK has rules of its own about them.
-    headers = [header for header in request.scope["headers"] if header[0] not in dict(TYPES)]
-    scope = dict(request.scope, headers=[*headers, *TYPES])
+    other_headers = [header for header in request.scope["headers"] if header[0] not in dict(TYPES)]
+    scope = dict(request.scope, headers=[*other_headers, *TYPES])
     body = [request.body]
     sent: asyncio.Queue[Message | None] = asyncio.Queue()
 
